@@ -89,6 +89,10 @@ class DeltaLogError(HeadgateError):
         self.cause = cause
         self.version = version
 
+    def __reduce__(self) -> tuple[type["DeltaLogError"], tuple[str, int | None]]:
+        # Executors send their errors to the driver.
+        return type(self), (self.cause, self.version)
+
 
 class ManifestError(HeadgateError):
     """A manifest object that cannot be read."""

@@ -161,9 +161,7 @@ def leaves(struct: Struct) -> Iterator[Leaf]:
     yield from _leaves(struct, (), ())
 
 
-def _leaves(
-    struct: Struct, logical: tuple[str, ...], physical: tuple[str, ...]
-) -> Iterator[Leaf]:
+def _leaves(struct: Struct, logical: tuple[str, ...], physical: tuple[str, ...]) -> Iterator[Leaf]:
     for field in struct.fields:
         here = (*logical, field.name)
         there = (*physical, field.physical_name)

@@ -6,8 +6,10 @@ table. Any expression outside the tree is `Unknown`: it keeps every file and say
 
 import datetime
 import decimal
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 
 
 class Comparison(StrEnum):
@@ -35,7 +37,10 @@ Value = (
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column by its logical path; `cast` is the Delta type name the hint casts it to, if any."""
+    """A column by its logical path; `cast` is the Delta type name the hint casts it to, if any.
+
+    Type names are Delta's, in lower case: `byte`, `integer`, `decimal(10,2)`, `timestamp_ntz`, …
+    """
 
     path: tuple[str, ...]
     cast: str | None = None
@@ -43,10 +48,16 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A constant; `type` is the Delta type name that the hint gave it, if any (`int`, `date`…)."""
+    """A constant as the hint wrote it.
+
+    `type` is the Delta type name that the hint gave it, if any (`integer`, `date`, …); a typed
+    literal keeps its value raw, for example `Literal("2021-01-01", "date")`. `slack_us`: the value
+    that the client meant may be this many microseconds away, either side (timestamps only).
+    """
 
     value: Value
     type: str | None = None
+    slack_us: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,3 +116,20 @@ class Unknown:
 
 
 Predicate = Compare | In | StartsWith | IsNull | Not | And | Or | Constant | Unknown
+
+# `literal op column` says the same as `column FLIPPED[op] literal`.
+FLIPPED: Mapping[Comparison, Comparison] = MappingProxyType(
+    {
+        Comparison.EQUAL: Comparison.EQUAL,
+        Comparison.NULL_SAFE_EQUAL: Comparison.NULL_SAFE_EQUAL,
+        Comparison.NOT_EQUAL: Comparison.NOT_EQUAL,
+        Comparison.LESS: Comparison.GREATER,
+        Comparison.LESS_OR_EQUAL: Comparison.GREATER_OR_EQUAL,
+        Comparison.GREATER: Comparison.LESS,
+        Comparison.GREATER_OR_EQUAL: Comparison.LESS_OR_EQUAL,
+    }
+)
+
+# Both parsers refuse more than this: hints are untrusted input.
+MAX_HINT_CHARACTERS = 64 * 1024
+MAX_DEPTH = 100

@@ -31,7 +31,10 @@ class ObjectStore(Protocol):
         ...
 
     def get_ranges(self, key: str, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
-        """The bytes of each (offset, length); near ranges are fetched together, far ones at once."""
+        """The bytes of each (offset, length): near ranges in one request, far ones in parallel.
+
+        A range that reaches past the object's end is a StorageError, never a short answer.
+        """
         ...
 
     def open(self, key: str) -> IO[bytes]:
@@ -39,7 +42,11 @@ class ObjectStore(Protocol):
         ...
 
     def list(self, prefix: str = "", after: str | None = None) -> Iterator[ObjectInfo]:
-        """Objects under `prefix` (a directory), in key order, after the key `after` if given."""
+        """Objects below the directory `prefix` and its own, in key order (of UTF-8 bytes).
+
+        `after` is a key: only later ones are given, and storage is asked for no others. Lazy: it
+        fetches, and raises, as it is iterated. A directory that does not exist is an empty one.
+        """
         ...
 
     def put(self, key: str, body: bytes) -> str:
@@ -51,7 +58,7 @@ class ObjectStore(Protocol):
         ...
 
     def put_if_match(self, key: str, body: bytes, tag: str) -> str:
-        """Raises PreconditionFailed where the object's tag is no longer `tag`."""
+        """Raises PreconditionFailed where the object's tag is no longer `tag`, or it is gone."""
         ...
 
     def delete(self, key: str) -> None:

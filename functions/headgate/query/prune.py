@@ -1,0 +1,195 @@
+"""Which files answer a query: zone maps first, then the files of the zones that survive.
+
+Nothing here reads what rendering needs, and nothing is kept per file that was not looked at: a
+zone of which every file is wanted is picked whole.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headgate.manifest.bounds import FileBounds, ZoneBounds
+from headgate.manifest.head import Segment
+from headgate.manifest.read import ManifestReader, Span
+from headgate.predicates.bind import BoundPredicate
+from headgate.predicates.evaluate import might_match
+from headgate.query.versions import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """Files of one record batch of a base part: those at `rows`, or all where it is None."""
+
+    part: int
+    render: Span
+    rows: pa.Array | None
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What answers a query: picks of the base in its order, then rows of the tail in theirs.
+
+    `considered` counts the live files of the snapshot as far as they were looked at or ruled out.
+    """
+
+    picks: list[Pick]
+    tail: list[pa.RecordBatch]
+    considered: int
+    kept: int
+
+
+class Limit:
+    """Counts live rows down to a limitHint; files that tell no row count do not count."""
+
+    def __init__(self, rows: int | None) -> None:
+        self._left = rows
+
+    @property
+    def counts(self) -> bool:
+        return self._left is not None
+
+    @property
+    def reached(self) -> bool:
+        return self._left is not None and self._left <= 0
+
+    def take(self, files: pa.RecordBatch, rows: pa.Array) -> pa.Array:
+        """The first of `rows` (positions in `files`) that suffice."""
+        if self._left is None:
+            return rows
+        if self._left <= 0:
+            return rows.slice(0, 0)
+        live = live_rows(files).take(rows)
+        sums = pc.cumulative_sum(live)
+        enough = pc.index(pc.greater_equal(sums, self._left), True).as_py()
+        if enough >= 0:
+            self._left = 0
+            return rows.slice(0, enough + 1)
+        self._left -= pc.sum(live).as_py() or 0
+        return rows
+
+
+def live_rows(files: pa.RecordBatch) -> pa.Array:
+    """Rows that readers see in each file: physical rows less the deletion vector's; 0 unknown."""
+    physical = pc.fill_null(files.column("num_records"), 0)
+    if "dv_cardinality" not in files.schema.names:
+        return physical
+    return pc.subtract(physical, pc.fill_null(files.column("dv_cardinality"), 0))
+
+
+def select(
+    reader: ManifestReader,
+    snapshot: Snapshot,
+    predicate: BoundPredicate | None,
+    limit_rows: int | None,
+) -> Selection:
+    """The files of a snapshot that could hold a row matching `predicate`, up to the limit."""
+    segments = [
+        segment
+        for segment in snapshot.epoch.segments
+        if segment.last > snapshot.epoch.first and segment.first <= snapshot.version
+    ]
+    zones, tail_rows = reader.snapshot_index(snapshot.head.table_id, snapshot.epoch.base, segments)
+    touched, tail = _tail(snapshot, segments, tail_rows)
+    limit = Limit(limit_rows)
+    picks = list(_base(reader, snapshot, zones, touched, predicate, limit))
+    kept_tail = []
+    for rows in tail:
+        wanted = limit.take(rows, _matching(predicate, rows, None))
+        if len(wanted):
+            kept_tail.append(rows.take(wanted))
+    kept = sum(pick.count for pick in picks) + sum(rows.num_rows for rows in kept_tail)
+    return Selection(picks, kept_tail, snapshot.totals.files, kept)
+
+
+def _tail(
+    snapshot: Snapshot, segments: Sequence[Segment], tail: Sequence[pa.RecordBatch]
+) -> tuple[pa.Array | None, list[pa.RecordBatch]]:
+    """Keys whose base row no longer counts (None where there are none), and live rows by segment.
+
+    The last add or remove of a key up to the version decides (Delta protocol, "Action
+    Reconciliation").
+    """
+    actions = []
+    for rows in tail:
+        version = rows.column("version")
+        wanted = pc.and_(
+            pc.and_(
+                pc.greater(version, snapshot.epoch.first),
+                pc.less_equal(version, snapshot.version),
+            ),
+            pc.not_equal(rows.column("action"), "cdc"),
+        )
+        actions.append(rows.filter(wanted))
+    keys = [rows.select(["key"]) for rows in actions]
+    if not keys or not sum(rows.num_rows for rows in keys):
+        return None, []
+    all_keys = pa.Table.from_batches(keys)
+    order = pa.array(range(all_keys.num_rows), pa.int64())
+    last = all_keys.append_column("row", order).group_by("key").aggregate([("row", "max")])
+    live = []
+    offset = 0
+    last_rows = last["row_max"].combine_chunks()
+    for rows in actions:
+        places = pa.array(range(offset, offset + rows.num_rows), pa.int64())
+        offset += rows.num_rows
+        is_live = pc.and_(
+            pc.is_in(places, value_set=last_rows), pc.equal(rows.column("action"), "add")
+        )
+        live.append(rows.filter(is_live))
+    return last["key"].combine_chunks(), live
+
+
+def _base(
+    reader: ManifestReader,
+    snapshot: Snapshot,
+    zones: pa.RecordBatch,
+    touched: pa.Array | None,
+    predicate: BoundPredicate | None,
+    limit: Limit,
+) -> Iterator[Pick]:
+    if predicate is not None:
+        zones = zones.filter(might_match(predicate, ZoneBounds(zones)))
+    look_closer = predicate is not None or touched is not None or limit.counts
+    counted = zones.select([name for name in zones.schema.names if ":" not in name]).to_pylist()
+    for part, rows in groupby(counted, key=lambda zone: zone["part"]):
+        of_part = list(rows)
+        if limit.reached:
+            return
+        if not look_closer:
+            for zone in of_part:
+                yield Pick(part, _render_span(zone), None, zone["files"])
+            continue
+        spans = [
+            Span(zone["prune_header"], zone["prune_offset"], zone["prune_length"])
+            for zone in of_part
+        ]
+        batches = reader.prune_batches(snapshot.head.table_id, snapshot.epoch.base, part, spans)
+        for zone, batch in zip(of_part, batches, strict=True):
+            wanted = limit.take(batch, _matching(predicate, batch, touched))
+            if len(wanted):
+                every = len(wanted) == batch.num_rows
+                yield Pick(part, _render_span(zone), None if every else wanted, len(wanted))
+            if limit.reached:
+                return
+
+
+def _render_span(zone: dict[str, int]) -> Span:
+    return Span(zone["render_header"], zone["render_offset"], zone["render_length"])
+
+
+def _matching(
+    predicate: BoundPredicate | None, files: pa.RecordBatch, touched: pa.Array | None
+) -> pa.Array:
+    """Positions of the files that might match, and whose keys the tail has not touched."""
+    if predicate is None:
+        wanted = pa.array(range(files.num_rows), pa.int64())
+    else:
+        wanted = pc.indices_nonzero(might_match(predicate, FileBounds(files)))
+    if touched is not None and len(wanted):
+        gone = pc.is_in(files.column("key").take(wanted), value_set=touched)
+        wanted = wanted.filter(pc.invert(gone))
+    return wanted
