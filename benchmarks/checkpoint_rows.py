@@ -113,7 +113,7 @@ def remove_array(rows: FileRows, deleted_ms: int) -> pa.StructArray:
     children = {
         "path": rows.path,
         "deletionTimestamp": pa.array(np.full(count, deleted_ms)),
-        "dataChange": pa.array(np.ones(count, dtype=bool)),
+        "dataChange": pa.array(np.zeros(count, dtype=bool)),
         "extendedFileMetadata": pa.array(np.ones(count, dtype=bool)),
         "partitionValues": rows.partition_values,
         "size": rows.size,

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import json
 import os
 import socket
 import subprocess
@@ -101,7 +102,7 @@ def s3_server_process() -> Iterator[S3Server]:
         try:
             url = f"http://127.0.0.1:{port}"
             _wait_for(f"{url}/_ministack/health", process, log)
-            yield S3Server(url, region, credentials)
+            yield _as_user(S3Server(url, region, credentials))
         finally:
             process.terminate()
             try:
@@ -109,6 +110,19 @@ def s3_server_process() -> Iterator[S3Server]:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+
+
+def _as_user(root: S3Server) -> S3Server:
+    """The server seen by a user who may do all: of root, ministack checks no header signatures."""
+    iam = root.client("iam")
+    allow_all = {"Effect": "Allow", "Action": "*", "Resource": "*"}
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [allow_all]})
+    iam.create_user(UserName="tests")
+    iam.put_user_policy(UserName="tests", PolicyName="all", PolicyDocument=policy)
+    key = iam.create_access_key(UserName="tests")["AccessKey"]
+    return dataclasses.replace(
+        root, credentials=Credentials(key["AccessKeyId"], key["SecretAccessKey"])
+    )
 
 
 @contextlib.contextmanager

@@ -9,8 +9,8 @@
     │   ├── Forbidden                403 FORBIDDEN
     │   ├── ResourceNotFound         404 RESOURCE_DOES_NOT_EXIST
     │   └── ManifestNotReady         503 TEMPORARILY_UNAVAILABLE
-    ├── CatalogError                 the catalog's files are wrong; the message names file and remedy
-    ├── DeltaLogError                a table's log is invalid or unsupported; names version and cause
+    ├── CatalogError                 the catalog is wrong; the message names the place and remedy
+    ├── DeltaLogError                a log is invalid or unsupported; names version and cause
     ├── ManifestError                a manifest object is damaged or of an unknown format version
     └── StorageError
         ├── ObjectNotFound

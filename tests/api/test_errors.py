@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter, FastAPI, HTTPException
 from pydantic import BaseModel
 from starlette.responses import StreamingResponse
 
@@ -36,6 +36,8 @@ def faulty_router() -> APIRouter:
     async def raise_error(kind: str) -> None:
         if kind in ERRORS:
             raise ERRORS[kind]
+        if kind.isdigit():
+            raise HTTPException(int(kind), "of the framework")
         raise RuntimeError("a private detail")
 
     @router.post("/body")
@@ -94,11 +96,21 @@ def test_any_other_error_says_nothing_and_is_logged(
         )
     assert body_of(response, 500) == ("INTERNAL_ERROR", "")
     (record,) = [r for r in caplog.records if r.name == "headgate.api.errors"]
-    assert record.getMessage() == "GET /p/raise/other failed"
+    assert record.getMessage() == "GET '/p/raise/other' failed"
     assert record.exc_info is not None
     assert "a private detail" in caplog.text
     assert "private-token" not in caplog.text
     assert "Bearer" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "message"),
+    [(413, "MALFORMED_REQUEST", "of the framework"), (502, "INTERNAL_ERROR", "")],
+)
+def test_other_errors_of_the_framework(
+    client: httpx.Client, status: int, code: str, message: str
+) -> None:
+    assert body_of(client.get(f"/p/raise/{status}"), status) == (code, message)
 
 
 def test_the_head_of_an_internal_error(client: httpx.Client) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import delta_sharing
 import httpx
 import pytest
 
@@ -313,3 +314,17 @@ def test_a_revoked_token_is_refused_at_once(serve: Callable[[Any], Any]) -> None
         assert client.get("/shares").status_code == 200
         now[0] = Catalog(CATALOG.shares, CATALOG.recipients[1:])
         assert client.get("/shares").status_code == 401
+
+
+def test_the_python_client_lists_everything(client: httpx.Client, tmp_path: Path) -> None:
+    profile = tmp_path / "x.share"
+    endpoint = f"http://127.0.0.1:{client.base_url.port}{PREFIX}/"
+    profile.write_text(
+        json.dumps({"shareCredentialsVersion": 1, "endpoint": endpoint, "bearerToken": SECRET})
+    )
+    sharing = delta_sharing.SharingClient(str(profile))
+    assert [share.name for share in sharing.list_shares()] == [
+        share.name for share in sorted(CATALOG.shares, key=lambda share: share.name.lower())
+    ]
+    listed = {(table.share, table.schema, table.name) for table in sharing.list_all_tables()}
+    assert listed == {(table.share, table.schema, table.name) for table in CATALOG.tables()}

@@ -285,6 +285,13 @@ WRONG = {
     "reference name missing": ("version: 1\nshares: [{schemas: []}]", ["'name' is missing"]),
     "reference timeout": ("version: 1\npreSignedUrlTimeoutSeconds: 0", ["1 to 604800"]),
     "key given twice": ("shares: []\nshares: []", ["shares.yaml:2: not valid YAML", "given twice"]),
+    "number for a key": ("shares: [{name: a, 1: x}]", ["shares[0]: unknown key 1"]),
+    "number for a property key": ("shares: [{name: a, properties: {1: x}}]",
+                                  ["properties: must be a text, not 1: put it in quotes"]),
+    "bytes": ("shares: [{name: !!binary aGk=}]", ["must be a text"]),
+    "set": ("shares: [{name: !!set {a}}]", ["must be a text"]),
+    "unknown tag": ("shares: !include other.yaml", ["not valid YAML", "!include"]),
+    "list for a key": ("shares: [{[a]: b}]", ["not valid YAML"]),
     "not YAML": ("shares: [", ["not valid YAML"]),
     "two documents": ("shares: []\n---\nshares: []", ["not valid YAML"]),
 }  # fmt: skip
@@ -328,3 +335,30 @@ def test_a_catalog_that_is_not_there(tmp_path: Path) -> None:
 def test_a_file_that_is_not_text(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_bytes(b"shares: \xff")
     assert "x.yaml: is not UTF-8 text" in problems(tmp_path)
+
+
+def test_merge_keys_and_anchors(tmp_path: Path) -> None:
+    text = """\
+        shares:
+          - &first {name: a, comment: shared}
+          - {<<: *first, name: b}
+        """
+    catalog = load_catalog(write(tmp_path, text))
+    assert [(share.name, share.comment) for share in catalog.shares] == [
+        ("a", "shared"),
+        ("b", "shared"),
+    ]
+
+
+def test_a_large_catalog(tmp_path: Path) -> None:
+    tables = "".join(
+        f"          - name: table{n}\n            location: s3://lake/table{n}\n"
+        for n in range(3000)
+    )
+    text = f"shares:\n  - name: a\n    schemas:\n      - name: b\n        tables:\n{tables}"
+    (tmp_path / "shares.yaml").write_text(text)
+    catalog = load_catalog(tmp_path)
+    assert len(catalog.tables_by_location()) == 3000
+    wrong = text.replace("name: table2999", "name: TABLE0")
+    (tmp_path / "shares.yaml").write_text(wrong)
+    assert f"shares.yaml:{wrong.count(chr(10)) - 1}: shares[0]" in problems(tmp_path)

@@ -4,7 +4,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests.log.builders import LOG_COLUMNS, METADATA, PROTOCOL, Log, add, lines, parquet, remove
 
 from headgate.errors import DeltaLogError
 from headgate.log import checkpoints
@@ -16,6 +15,7 @@ from headgate.log.checkpoints import (
 from headgate.log.listing import list_log
 from headgate.manifest.actions import ACTIONS
 from headgate.manifest.keys import file_key
+from tests.log.builders import LOG_COLUMNS, METADATA, PROTOCOL, Log, add, lines, parquet, remove
 
 HEADER = [PROTOCOL, METADATA]
 VECTOR = {

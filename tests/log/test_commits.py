@@ -2,7 +2,6 @@ import json
 from typing import Any
 
 import pytest
-from tests.log.builders import METADATA, PROTOCOL, SCHEMA, Log, add, lines, remove
 
 from headgate.errors import DeltaLogError
 from headgate.log.commits import parse_commit, read_commit, read_compaction
@@ -10,6 +9,7 @@ from headgate.log.listing import list_log
 from headgate.log.segment import segment_at
 from headgate.manifest.actions import ACTIONS
 from headgate.manifest.keys import file_key
+from tests.log.builders import METADATA, PROTOCOL, SCHEMA, Log, add, lines, remove
 
 
 def parse(*actions: dict[str, Any]) -> Any:

@@ -6,7 +6,6 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
-from tests.log.builders import store_at
 
 from headgate.errors import DeltaLogError
 from headgate.log.commits import read_commit
@@ -14,6 +13,7 @@ from headgate.log.listing import list_log
 from headgate.log.replay import replay
 from headgate.log.segment import CommitFile, reconstructable
 from headgate.log.timestamps import commit_timestamps, in_commit_timestamp
+from tests.log.builders import store_at
 
 # Logs that Headgate refuses though their data files exist, and why.
 REFUSED_WITH_FILES = {

@@ -2,11 +2,11 @@ import uuid
 from pathlib import Path
 
 import pytest
-from tests.log.builders import Log
 
 from headgate.errors import DeltaLogError
 from headgate.log.listing import CheckpointKind, list_log, parse_listing
 from headgate.storage.base import ObjectInfo
+from tests.log.builders import Log
 
 UUID = str(uuid.UUID(int=7))
 

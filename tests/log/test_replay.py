@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.log.builders import METADATA, PROTOCOL, Log, add, lines, parquet, remove
 
 from headgate.errors import DeltaLogError
 from headgate.log.replay import replay
+from tests.log.builders import METADATA, PROTOCOL, Log, add, lines, parquet, remove
 
 
 def vector(number: int) -> dict[str, Any]:

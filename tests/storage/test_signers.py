@@ -8,7 +8,6 @@ from urllib.parse import quote, unquote, urlsplit
 
 import httpx
 import pytest
-from tests.servers import S3Server
 
 from headgate.errors import StorageError
 from headgate.storage.buckets import LocalBuckets
@@ -18,6 +17,7 @@ from headgate.storage.locate import StorageOptions, open_signer, open_store
 from headgate.storage.options import LocalEndpoint
 from headgate.storage.signers import LocalUrlSigner, S3UrlSigner
 from headgate.storage.sigv4 import PresignBatch
+from tests.servers import S3Server
 
 LOG_PATHS = [
     "part-0.parquet",

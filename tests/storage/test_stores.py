@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.servers import S3Server
 
 from headgate.errors import ObjectNotFound, PreconditionFailed, StorageError
 from headgate.storage.base import ObjectStore
 from headgate.storage.local import LocalObjectStore
 from headgate.storage.locate import open_store
+from tests.servers import S3Server
 
 _counter = itertools.count()
 

@@ -61,8 +61,9 @@ class InternalErrors:
         except Exception:
             if begun or scope["type"] != "http":
                 raise
-            # The path alone: query strings and headers carry tokens.
-            logger.exception("%s %s failed", scope["method"], scope["path"])
+            # The path alone, for query strings and headers carry tokens; quoted, for it may hold
+            # line feeds.
+            logger.exception("%s %r failed", scope["method"], scope["path"])
             request = Request(scope)
             await error_response(request, 500, "INTERNAL_ERROR", "")(scope, receive, send)
 

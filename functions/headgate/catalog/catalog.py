@@ -96,7 +96,7 @@ class Catalog:
         Raises Unauthenticated. Only who presents a token that was once issued learns that it has
         expired or is not valid yet.
         """
-        digest = hashlib.sha256(bearer_token.encode("utf-8", "surrogateescape")).hexdigest()
+        digest = hashlib.sha256(bearer_token.encode("utf-8", "surrogatepass")).hexdigest()
         found = self._tokens.get(digest)
         if found is None or not hmac.compare_digest(found[1].sha256, digest):
             raise Unauthenticated(

@@ -41,17 +41,13 @@ def _validator() -> Draft202012Validator:
 
 
 def shape_problems(source: Source) -> list[Problem]:
-    """Every way in which the file's shape is wrong, in the order of the file."""
-    errors = sorted(_validator().iter_errors(source.document), key=_order)
-    return [
+    """Every way in which the file's shape is wrong, in the order of the file's lines."""
+    found = [
         source.problem(tuple(error.absolute_path), message)
-        for error in errors
+        for error in _validator().iter_errors(source.document)
         for message in _messages(error)
     ]
-
-
-def _order(error: ValidationError) -> list[tuple[bool, str | int]]:
-    return [(isinstance(step, str), step) for step in error.absolute_path]
+    return sorted(found, key=lambda problem: problem.line or 0)
 
 
 def _messages(error: ValidationError) -> Iterator[str]:
@@ -97,5 +93,5 @@ def _shown(value: object) -> str:
         return "a mapping"
     if isinstance(value, list):
         return "a list"
-    text = json.dumps(value)
+    text = json.dumps(value, default=str)
     return text if len(text) <= 60 else f"{text[:57]}… ({len(str(value))} characters)"

@@ -75,11 +75,13 @@ def _child(node: yaml.Node, step: str | int) -> yaml.Node | None:
 def _construct_mapping(self: Any, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
     seen: set[str] = set()
     for key, _ in node.value:
-        if isinstance(key, yaml.ScalarNode) and key.value in seen:
+        if not isinstance(key, yaml.ScalarNode):
+            continue
+        if key.value in seen:
             raise yaml.constructor.ConstructorError(
                 None, None, f"the key {key.value!r} is given twice", key.start_mark
             )
-        seen.add(key.value if isinstance(key, yaml.ScalarNode) else "")
+        seen.add(key.value)
     mapping: dict[Any, Any] = self._base.construct_mapping(self, node, deep)
     return mapping
 

@@ -5,7 +5,7 @@ Command modules import what they need inside their functions, so that `headgate 
 
 import typer
 
-from headgate.cli import catalog, recipient
+from headgate.cli import catalog, index, recipient, serve
 from headgate.cli.group import HeadgateGroup
 
 app = typer.Typer(
@@ -18,6 +18,8 @@ app = typer.Typer(
 )
 app.add_typer(catalog.app, name="catalog")
 app.add_typer(recipient.app, name="recipient")
+app.command()(index.index)
+app.command()(serve.serve)
 
 if __name__ == "__main__":
     app()

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from headgate.errors import DeltaLogError
 from headgate.log.checkpoints import CheckpointTask
 from headgate.log.listing import Checkpoint, LogListing
 from headgate.log.segment import CommitFile, reconstructable, segment_at
@@ -124,8 +125,12 @@ class EpochPlan:
 
 @dataclass(frozen=True, slots=True)
 class TablePlan:
-    """How a table's versions are laid out, and how much there is to do."""
+    """How a table's versions are laid out, and how much there is to do.
 
+    `first` is the log plan's, or later where older versions cannot be served.
+    """
+
+    first: int
     history: tuple[SchemaChange, ...]
     timestamps: Mapping[int, int]
     operations: Mapping[int, str | None]
@@ -151,23 +156,25 @@ def plan_table(
 ) -> TablePlan:
     """Lays out epochs and segments.
 
-    `commits` ascend and match `log.commits`. Raises DeltaLogError where a version from `first` on
-    cannot be served.
+    `commits` ascend and match `log.commits`. Raises DeltaLogError where the latest version cannot
+    be served.
     """
     history, timestamps = _history(log, checkpoint, commits, opening)
+    start = max(log.first, history[0].version)
     live = 0 if checkpoint is None else checkpoint.rows
     for commit in commits:
-        if commit.version <= log.first:
+        if commit.version <= start:
             live += commit.adds - commit.removes
-    at_first = opening or next((c for c in commits if c.version == log.first), None)
+    read = [*([opening] if opening else []), *commits]
+    at_first = next((commit for commit in read if commit.version == start), None)
     epochs: list[EpochPlan] = []
     segments: list[SegmentPlan] = []
-    first, base_rows, tail_rows = log.first, live, 0
+    first, base_rows, tail_rows = start, live, 0
     segments += _segments(0, [at_first] if log.history and at_first is not None else [])
     pending: list[CommitSurvey] = []
     total = live
     for commit in commits:
-        if commit.version <= log.first:
+        if commit.version <= start:
             continue
         live += commit.adds - commit.removes
         tail_rows += commit.rows
@@ -182,9 +189,10 @@ def plan_table(
     segments += _segments(len(epochs), pending)
     epochs.append(EpochPlan(first, log.latest))
     return TablePlan(
+        start,
         history,
         timestamps,
-        {c.version: c.operation for c in (*commits, *([opening] if opening else ()))},
+        {commit.version: commit.operation for commit in read},
         tuple(epochs),
         tuple(segments),
         total,
@@ -218,14 +226,23 @@ def _history(
     commits: Sequence[CommitSurvey],
     opening: CommitSurvey | None,
 ) -> tuple[tuple[SchemaChange, ...], dict[int, int]]:
+    """What is in effect from which version on, and every version's commit timestamp."""
     protocol = None if checkpoint is None else checkpoint.protocol
     metadata = None if checkpoint is None else checkpoint.metadata
     changes: list[SchemaChange] = []
+    unservable: DeltaLogError | None = None
     times: list[tuple[int, int, int | None]] = []
 
     def settle(version: int) -> None:
-        servable = require_servable(protocol, metadata, version)
-        changes.append(SchemaChange(version, *servable))
+        nonlocal unservable
+        try:
+            servable = require_servable(protocol, metadata, version)
+        except DeltaLogError as error:
+            changes.clear()  # no version before this one can be shared either: history has no gaps
+            unservable = error
+        else:
+            changes.append(SchemaChange(version, *servable))
+            unservable = None
 
     if log.checkpoint is not None:
         at = log.checkpoint.version
@@ -244,5 +261,7 @@ def _history(
             settle(commit.version)
         stamp = None if metadata is None else in_commit_timestamp(commit, metadata)
         times.append((commit.version, commit.modified_ms, stamp))
+    if unservable is not None:
+        raise unservable
     versions = [version for version, _, _ in times]
     return tuple(changes), dict(zip(versions, commit_timestamps(times), strict=True))

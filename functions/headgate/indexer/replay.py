@@ -96,7 +96,7 @@ def read_actions(
 
 def _read(read: _Read, table: TableReplay, options: StorageOptions) -> Iterator[pa.RecordBatch]:
     store = open_store(table.location, options)
-    columns = indexed_columns(table.plan.metadata_at(table.log.first))
+    columns = indexed_columns(table.plan.metadata_at(table.plan.first))
     place = _segment_of(table.plan)
 
     def decorate(actions: pa.RecordBatch, *, state: bool, tail: bool) -> pa.RecordBatch:
@@ -125,7 +125,7 @@ def _read(read: _Read, table: TableReplay, options: StorageOptions) -> Iterator[
         return
     for file in read.files:
         actions = read_commit(store, file).actions
-        tail = table.log.history and file.version >= table.log.first
+        tail = table.log.history and file.version >= table.plan.first
         if actions.num_rows:
             yield decorate(actions, state=file != table.log.opening, tail=tail)
 

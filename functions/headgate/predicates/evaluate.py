@@ -108,7 +108,7 @@ def _in_domain(array: pa.Array, column: BoundColumn) -> pa.Array | None:
 
 def _same_scale(held: pa.DataType, domain: pa.DataType) -> bool:
     both = pa.types.is_decimal128(held) and pa.types.is_decimal128(domain)
-    return both and held.scale == domain.scale
+    return both and bool(held.scale == domain.scale)
 
 
 def _scalar(value: object, column: BoundColumn) -> pa.Scalar:

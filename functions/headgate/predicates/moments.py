@@ -37,8 +37,12 @@ class _Moment:
     date_only: bool
 
     @property
-    def day(self) -> int:
+    def low_day(self) -> int:
         return self.low_us // _DAY_US
+
+    @property
+    def high_day(self) -> int:
+        return self.high_us // _DAY_US
 
 
 def _moment(literal: Literal) -> _Moment:
@@ -87,10 +91,12 @@ def beside_date(cast: str | None, literal: Literal) -> Interval:
     """Days. A date becomes midnight in the client's zone where it meets a timestamp."""
     moment = _moment(literal)
     if moment.offset_us is not None:
-        return Interval(moment.day - 2, moment.day + 2)
+        # From the literal's own zone to the client's is two days at most, and a time of day is
+        # after its midnight.
+        return Interval(moment.low_day - 2, moment.high_day + 3)
     if moment.date_only and literal.type in (None, "date") and cast is None:
-        return Interval(moment.day, moment.day, exact=True)
-    return Interval(moment.day - 1, moment.day + 1)
+        return Interval(moment.low_day, moment.high_day, exact=True)
+    return Interval(moment.low_day - 1, moment.high_day + 1)
 
 
 def beside_timestamp(column: str, cast: str | None, literal: Literal) -> Interval:

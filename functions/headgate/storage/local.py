@@ -65,11 +65,13 @@ class LocalObjectStore:
         return _tag(body)
 
     def put_if_absent(self, key: str, body: bytes) -> str:
-        # A hard link, unlike a rename, fails where the name exists.
-        try:
-            self._write(key, body, os.link)
-        except FileExistsError as error:
-            raise PreconditionFailed(f"{key!r} exists") from error
+        def create(source: Path, target: Path) -> None:
+            try:
+                os.link(source, target)  # unlike a rename, it fails where the name exists
+            except FileExistsError as error:
+                raise PreconditionFailed(f"{key!r} exists") from error
+
+        self._write(key, body, create)
         return _tag(body)
 
     def put_if_match(self, key: str, body: bytes, tag: str) -> str:
@@ -86,16 +88,17 @@ class LocalObjectStore:
         return _tag(body)
 
     def delete(self, key: str) -> None:
-        with _mapped(key), self._lock(), contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        with (
+            _writing(key),
+            self._lock(),
+            contextlib.suppress(FileNotFoundError, NotADirectoryError),
+        ):
             self._path(key).unlink()
 
     def _write(self, key: str, body: bytes, publish: Callable[[Path, Path], None]) -> None:
-        """Writes the body beside its place, then publishes it there under the lock.
-
-        FileExistsError and PreconditionFailed of `publish` pass through.
-        """
+        """Writes the body beside its place, then publishes it there under the lock."""
         target = self._path(key)
-        with _mapped(key):
+        with _writing(key):
             target.parent.mkdir(parents=True, exist_ok=True)
             temporary = target.parent / f"{_OWN_PREFIX}{uuid.uuid4().hex}"
             try:
@@ -143,11 +146,9 @@ def _reading(key: str) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _mapped(key: str) -> Iterator[None]:
+def _writing(key: str) -> Iterator[None]:
     try:
         yield
-    except FileExistsError:
-        raise
     except OSError as error:
         raise StorageError(f"cannot write {key!r}: {error.strerror}") from error
 
