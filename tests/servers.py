@@ -43,7 +43,8 @@ class S3Server:
         )
 
     def client(self, service: str = "s3") -> Any:
-        return boto3.client(
+        make: Any = boto3.client  # overloaded by the literal name of each service
+        return make(
             service,
             endpoint_url=self.endpoint_url,
             region_name=self.region,

@@ -103,8 +103,8 @@ def test_the_entity_tag_follows_the_content(signer: LocalUrlSigner, root: Path) 
 
 @pytest.mark.parametrize(
     "name",
-    ["p=1/a b", "a+b&c=d", "100%25", "a#b?c", "é/😀", '<>"\\', "%2F", "[]{}|^`~*", "a;b,c:d@e!$'()"],
-)  # fmt: skip
+    ["p=1/a b", "a+b&c=d", "100%25", "a#b?c", "é/😀", '<>"\\', "%2F", "[]{}|^`~*", "a;b,c:d@e!$"],
+)
 def test_odd_names(signer: LocalUrlSigner, root: Path, name: str) -> None:
     (root / name).parent.mkdir(exist_ok=True)
     (root / name).write_bytes(name.encode())

@@ -14,7 +14,9 @@ NAME = "headgate_predicate_generator"
 def generator() -> ModuleType:
     """`generator.py` of this folder: test files are no packages, so it is loaded by its path."""
     if NAME not in sys.modules:
-        spec = importlib.util.spec_from_file_location(NAME, Path(__file__).with_name("generator.py"))
+        spec = importlib.util.spec_from_file_location(
+            NAME, Path(__file__).with_name("generator.py")
+        )
         module = importlib.util.module_from_spec(spec)
         sys.modules[NAME] = module
         spec.loader.exec_module(module)

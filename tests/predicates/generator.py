@@ -16,7 +16,7 @@ import math
 import re
 import struct
 import zoneinfo
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import strategies as st
@@ -202,7 +202,11 @@ class Constant:
             case "int":
                 if self.form == 1 and -(2**63) <= value < 2**63:
                     return f"{value}L"
-                return f"CAST({value} AS BIGINT)" if self.form == 2 and abs(value) < 2**63 else f"{value}"
+                return (
+                    f"CAST({value} AS BIGINT)"
+                    if self.form == 2 and abs(value) < 2**63
+                    else f"{value}"
+                )
             case "decimal":
                 text = f"{value:f}"
                 return text + "BD" if self.form and "." in text else text
@@ -258,7 +262,13 @@ def constants(draw: st.DrawFn, column: LeafColumn) -> Constant:
         if number is None:
             return Constant("float" if choice == "float" else "double", base)
         if choice == "double":
-            return Constant("double", math.nextafter(float(number), draw(st.sampled_from([-math.inf, float(number), math.inf]))), form)
+            return Constant(
+                "double",
+                math.nextafter(
+                    float(number), draw(st.sampled_from([-math.inf, float(number), math.inf]))
+                ),
+                form,
+            )
         if choice == "float":
             return Constant("float", single(float(number)), form)
         shift = decimal.Decimal(draw(st.sampled_from(["0", "0", "1", "-1", "0.5", "-0.25"])))
@@ -267,10 +277,16 @@ def constants(draw: st.DrawFn, column: LeafColumn) -> Constant:
             whole = int(number.to_integral_value())
             if abs(whole) >= 10**38:
                 return Constant("double", float(number), form)
-            return Constant("string", str(whole)) if choice == "text" else Constant("int", whole, form)
+            return (
+                Constant("string", str(whole)) if choice == "text" else Constant("int", whole, form)
+            )
         if choice == "text":
             return Constant("string", f"{number:f}")
-        number = number.quantize(decimal.Decimal("1e-6"), context=WIDE) if -number.as_tuple().exponent > 18 else number
+        number = (
+            number.quantize(decimal.Decimal("1e-6"), context=WIDE)
+            if -number.as_tuple().exponent > 18
+            else number
+        )
         return Constant("decimal", number if form else number.normalize(WIDE), form)
     if name == "string":
         return Constant("string", base)
@@ -306,7 +322,9 @@ def order(left: Any, right: Any) -> int:
     return (left > right) - (left < right)
 
 
-def compare(column: LeafColumn, cast: str | None, value: Any, literal: Constant, zone: dt.tzinfo) -> int | None:
+def compare(
+    column: LeafColumn, cast: str | None, value: Any, literal: Constant, zone: dt.tzinfo
+) -> int | None:
     """How the value compares with the literal; None where the coerced literal is null."""
     kind, name = literal.kind, column.type.name
     if isinstance(column.type, Decimal) or name in _BITS or name in ("float", "double"):
@@ -377,24 +395,45 @@ def _compare_numbers(name: str, cast: str | None, value: Any, literal: Constant)
 # --- conditions --------------------------------------------------------------------------------
 
 _CASTS = {
-    **{"byte": ["integer", "long"], "short": ["long"], "integer": ["long", "double", "float"]},
-    **{"long": ["double", "float"], "float": ["double"], "date": ["timestamp", "timestamp_ntz"]},
-    **{"timestamp": ["date"], "timestamp_ntz": ["date", "timestamp"]},
+    "byte": ["integer", "long"],
+    "short": ["long"],
+    "integer": ["long", "double", "float"],
+    "long": ["double", "float"],
+    "float": ["double"],
+    "date": ["timestamp", "timestamp_ntz"],
+    "timestamp": ["date"],
+    "timestamp_ntz": ["date", "timestamp"],
 }
 _SQL_NAMES = {
-    **{"byte": "TINYINT", "short": "SMALLINT", "integer": "INT", "long": "BIGINT"},
+    "byte": "TINYINT",
+    "short": "SMALLINT",
+    "integer": "INT",
+    "long": "BIGINT",
 }
 _JSON_NAMES = {
-    **{"integer": "int", "long": "long", "float": "float", "double": "double", "date": "date"},
-    **{"string": "string", "boolean": "bool", "timestamp": "timestamp"},
+    "integer": "int",
+    "long": "long",
+    "float": "float",
+    "double": "double",
+    "date": "date",
+    "string": "string",
+    "boolean": "bool",
+    "timestamp": "timestamp",
 }
 _JSON_OPS = {
-    **{"=": "equal", "<": "lessThan", "<=": "lessThanOrEqual"},
-    **{">": "greaterThan", ">=": "greaterThanOrEqual"},
+    "=": "equal",
+    "<": "lessThan",
+    "<=": "lessThanOrEqual",
+    ">": "greaterThan",
+    ">=": "greaterThanOrEqual",
 }
 _MEANING = {
-    **{"=": lambda c: c == 0, "<>": lambda c: c != 0, "<": lambda c: c < 0},
-    **{"<=": lambda c: c <= 0, ">": lambda c: c > 0, ">=": lambda c: c >= 0},
+    "=": lambda c: c == 0,
+    "<>": lambda c: c != 0,
+    "<": lambda c: c < 0,
+    "<=": lambda c: c <= 0,
+    ">": lambda c: c > 0,
+    ">=": lambda c: c >= 0,
 }
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
@@ -486,7 +525,10 @@ class Condition:
                 null = [{"op": "isNull", "children": [each]} for each in equal["children"]]
                 present = [{"op": "not", "children": [each]} for each in null]
                 both = {"op": "and", "children": null}
-                return {"op": "or", "children": [both, {"op": "and", "children": [*present, equal]}]}
+                return {
+                    "op": "or",
+                    "children": [both, {"op": "and", "children": [*present, equal]}],
+                }
             case "constant" | "prefix":
                 raise NotJson
         return self._json(_JSON_OPS[self.op], self.literals[0], zone)
@@ -542,7 +584,10 @@ class Condition:
         if self.op == "prefix":
             return held.startswith(self.literals[0].value)
         if self.op == "between":
-            bounds = [self._compare(op, held, each, zone) for op, each in zip((">=", "<="), self.literals, strict=True)]
+            bounds = [
+                self._compare(op, held, each, zone)
+                for op, each in zip((">=", "<="), self.literals, strict=True)
+            ]
             return False if False in bounds else None if None in bounds else True
         if self.op == "in":
             values = {self._compare("=", held, each, zone) for each in self._common()}
@@ -560,7 +605,9 @@ class Condition:
             ]
         return list(self.literals)
 
-    def _compare(self, op: str, held: Any, literal: Constant | None, zone: dt.tzinfo) -> bool | None:
+    def _compare(
+        self, op: str, held: Any, literal: Constant | None, zone: dt.tzinfo
+    ) -> bool | None:
         if literal is None:
             return None
         found = compare(self.reference.column, self.reference.cast, held, literal, zone)
@@ -599,7 +646,9 @@ def conditions(draw: st.DrawFn, table: Table, depth: int = 2) -> Condition:
     if depth and draw(st.integers(0, 2)) == 0:
         op = draw(st.sampled_from(["and", "or", "not", "not"]))
         count = 1 if op == "not" else draw(st.integers(2, 3))
-        return Condition(op, children=tuple(draw(conditions(table, depth - 1)) for _ in range(count)))
+        return Condition(
+            op, children=tuple(draw(conditions(table, depth - 1)) for _ in range(count))
+        )
     index = draw(st.integers(0, len(table.columns) - 1))
     column = table.columns[index]
     name = column.type.name
@@ -621,7 +670,9 @@ def conditions(draw: st.DrawFn, table: Table, depth: int = 2) -> Condition:
     if op in ("null", "bare"):
         return Condition(op, reference)
     if op == "prefix":
-        prefix = draw(st.sampled_from(["", "a", "ab", "z" * 32, "z" * 34, "😀", "\uffff", "\ud7ff"]))
+        prefix = draw(
+            st.sampled_from(["", "a", "ab", "z" * 32, "z" * 34, "😀", "\uffff", "\ud7ff"])
+        )
         return Condition(op, reference, (Constant("string", prefix),), flipped=flipped)
     count = {"in": draw(st.sampled_from([1, 2, 3, 20])), "between": 2}.get(op, 1)
     literals = [draw(constants(column)) for _ in range(min(count, 4))]
@@ -633,4 +684,6 @@ def conditions(draw: st.DrawFn, table: Table, depth: int = 2) -> Condition:
         literals = [each if each.kind in kinds else literals[0] for each in literals]
     if draw(st.integers(0, 7)) == 0:
         literals[-1] = None
-    return Condition(op, reference, tuple(literals), flipped=flipped and op in ("=", "<", "<=", ">", ">=", "<>"))
+    return Condition(
+        op, reference, tuple(literals), flipped=flipped and op in ("=", "<", "<=", ">", ">=", "<>")
+    )

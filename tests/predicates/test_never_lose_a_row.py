@@ -57,9 +57,9 @@ def narrowed(draw, kind, lows, highs):
     held = [each for each in (*lows, *highs) if each is not None]
     own = bound_type(kind)
     if kind.name in ("timestamp", "timestamp_ntz"):
-        if kind.name == "timestamp_ntz" and draw(st.booleans()):
-            if all(each % DAY_US == 0 for each in held):
-                return pa.date32(), [[e and e // DAY_US for e in ends] for ends in (lows, highs)]
+        midnights = all(each % DAY_US == 0 for each in held)
+        if kind.name == "timestamp_ntz" and midnights and draw(st.booleans()):
+            return pa.date32(), [[e and e // DAY_US for e in ends] for ends in (lows, highs)]
         return own, [lows, highs]
     if draw(st.booleans()):
         small = all(each == int(each) and abs(each) < 2**31 for each in held if finite(each))
@@ -116,8 +116,7 @@ def test_a_file_with_a_matching_row_is_kept(generator, data) -> None:
     for _ in range(4):
         condition = data.draw(generator.conditions(table), label="condition")
         matching = [
-            any(condition.evaluate(row, table.zone) is True for row in rows)
-            for rows in table.files
+            any(condition.evaluate(row, table.zone) is True for row in rows) for rows in table.files
         ]
         hints = {"sql": parse_sql_hints([condition.sql()])[0]}
         text = condition.json_text(table.zone)

@@ -1,5 +1,6 @@
 """Locations become canonical roots; the environment becomes options and credentials."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import boto3
@@ -132,7 +133,7 @@ def test_the_environments_credentials() -> None:
 
 
 @pytest.fixture
-def no_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def no_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     """No AWS configuration but the files whose folder this gives."""
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
@@ -142,8 +143,9 @@ def no_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
     monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
     monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
-    credentials._boto_chain.cache_clear()
-    return tmp_path
+    credentials._boto_session.cache_clear()
+    yield tmp_path
+    credentials._boto_session.cache_clear()
 
 
 def test_the_chain_goes_on_to_profiles(no_environment: Path) -> None:
@@ -153,7 +155,6 @@ def test_the_chain_goes_on_to_profiles(no_environment: Path) -> None:
     (no_environment / "config").write_text("[default]\nregion = eu-north-1\n")
     assert chain_credentials() == Credentials("A", "S", "T")
     assert s3_endpoint(StorageOptions()).region == "eu-north-1"
-    credentials._boto_chain.cache_clear()
 
 
 def test_credentials_that_refresh_tell_their_end(no_environment: Path) -> None:
@@ -166,7 +167,6 @@ def test_credentials_that_refresh_tell_their_end(no_environment: Path) -> None:
     )
     (no_environment / "config").write_text(f"[default]\ncredential_process = sh {helper}\n")
     assert chain_credentials() == Credentials("A", "S", "T", 32_472_144_000_000)
-    credentials._boto_chain.cache_clear()
 
 
 def test_a_chain_without_credentials_says_so(no_environment: Path) -> None:

@@ -61,7 +61,7 @@ def _botocore_signs_in_python() -> Iterator[None]:
 def botocore_client(
     region: str, url: str | None, path_style: bool | None, token: str | None
 ) -> Any:
-    s3: dict[str, Any] = {"us_east_1_regional_endpoint": "regional"}
+    s3: Any = {"us_east_1_regional_endpoint": "regional"}
     if url is None and path_style is None:
         path_style = False  # botocore's own default presigns for the global host
     if path_style is not None:

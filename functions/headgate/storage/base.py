@@ -42,7 +42,7 @@ class ObjectStore(Protocol):
         ...
 
     def list(self, prefix: str = "", after: str | None = None) -> Iterator[ObjectInfo]:
-        """Objects below the directory `prefix` and its own, in key order (of UTF-8 bytes).
+        """Objects of the directory `prefix` and of those below it, in key order (of UTF-8 bytes).
 
         `after` is a key: only later ones are given, and storage is asked for no others. Lazy: it
         fetches, and raises, as it is iterated. A directory that does not exist is an empty one.

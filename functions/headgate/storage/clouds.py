@@ -11,7 +11,7 @@ import obstore.store
 
 from headgate.errors import StorageError
 from headgate.storage.keys import is_absolute
-from headgate.storage.remote import RemoteObjectStore, mapped
+from headgate.storage.remote import NO_RETRIES, RETRIES, RemoteObjectStore, mapped
 
 MAX_TTL_S = 7 * 24 * 3600
 
@@ -21,7 +21,7 @@ def open_cloud_store(url: str) -> RemoteObjectStore:
     environment and the machine, as obstore finds them.
     """
     kind = _GenerationStore if url.startswith("gs:") else RemoteObjectStore
-    return kind(url, _store(url), _store(url, retry_config={"max_retries": 0}))
+    return kind(url, _store(url), _store(url, retry_config=NO_RETRIES))
 
 
 class _GenerationStore(RemoteObjectStore):
@@ -60,7 +60,9 @@ class CloudUrlSigner:
         raise StorageError("cannot sign an absolute path outside the table's root")
 
 
-def _store(url: str, **options: Any) -> Any:
+def _store(url: str, retry_config: Any = RETRIES) -> Any:
     scheme, _, rest = url.partition("://")
     with mapped(url):
-        return obstore.store.from_url(f"{scheme}://{quote(rest, safe='/@')}", **options)
+        return obstore.store.from_url(
+            f"{scheme}://{quote(rest, safe='/@')}", retry_config=retry_config
+        )

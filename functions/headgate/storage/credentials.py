@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from headgate.errors import StorageError
 
 if TYPE_CHECKING:
-    import botocore.credentials
+    import boto3
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,29 +67,24 @@ def environment_credentials(environ: Mapping[str, str]) -> Credentials | None:
 
 def chain_region() -> str | None:
     """The region of boto3's configuration (the profile's, say), or None."""
-    import boto3
-
-    return boto3.Session().region_name
+    return _boto_session().region_name
 
 
 @lru_cache(maxsize=1)
-def _boto_chain() -> "botocore.credentials.Credentials":
+def _boto_session() -> "boto3.Session":
     import boto3
 
-    credentials = boto3.Session().get_credentials()
-    if credentials is None:
+    return boto3.Session()
+
+
+def _boto_credentials() -> Credentials:
+    chain = _boto_session().get_credentials()
+    frozen = None if chain is None else chain.get_frozen_credentials()
+    if frozen is None or not frozen.access_key or not frozen.secret_key:
         raise StorageError(
             "no AWS credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
             "a profile or a role"
         )
-    return credentials
-
-
-def _boto_credentials() -> Credentials:
-    chain = _boto_chain()
-    frozen = chain.get_frozen_credentials()
-    if frozen.access_key is None or frozen.secret_key is None:
-        raise StorageError("the AWS credential chain gave incomplete credentials")
     # botocore has no public name for it; credentials that do not refresh lack the attribute.
     expiry = getattr(chain, "_expiry_time", None)
     expires_at_ms = int(expiry.timestamp() * 1000) if expiry is not None else None

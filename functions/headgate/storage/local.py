@@ -11,6 +11,7 @@ import os
 import stat
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import IO
 
@@ -153,27 +154,28 @@ def _writing(key: str) -> Iterator[None]:
         raise StorageError(f"cannot write {key!r}: {error.strerror}") from error
 
 
-def _walk(directory: Path, prefix: str, after: str | None) -> Iterator[ObjectInfo]:
+def _walk(directory: Path | str, prefix: str, after: str | None) -> Iterator[ObjectInfo]:
     """The files below a directory in the order of their keys, in which `a-b` precedes `a/b`."""
     try:
         with os.scandir(directory) as entries:
-            names = sorted(
-                (f"{entry.name}/" if entry.is_dir() else entry.name, entry.path)
+            found = [
+                (f"{entry.name}/" if entry.is_dir() else entry.name, entry)
                 for entry in entries
                 if not entry.name.startswith(_OWN_PREFIX)
-            )
+            ]
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
         raise StorageError(f"cannot list {prefix!r}: {error.strerror}") from error
-    for name, path in names:
+    found.sort(key=itemgetter(0))
+    for name, entry in found:
         key = prefix + name
         if name.endswith("/"):
             if after is None or after < key or after.startswith(key):
-                yield from _walk(Path(path), key, after)
+                yield from _walk(entry.path, key, after)
         elif after is None or after < key:
             try:
-                status = Path(path).stat()
+                status = entry.stat()
             except OSError:  # deleted since it was listed, or a link to nowhere
                 continue
             if stat.S_ISREG(status.st_mode):

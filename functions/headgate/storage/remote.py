@@ -1,10 +1,11 @@
 """Objects of a cloud's storage through obstore."""
 
 import contextlib
+import datetime
 import random
 import time
 from collections.abc import Iterator, Sequence
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import obstore
 import obstore.exceptions
@@ -14,6 +15,12 @@ from headgate.errors import ObjectNotFound, PreconditionFailed, StorageError
 from headgate.storage.base import ObjectInfo
 from headgate.storage.rangefile import open_ranges
 
+if TYPE_CHECKING:
+    from obstore.store import RetryConfig
+
+RETRIES: "RetryConfig" = {"max_retries": 5, "retry_timeout": datetime.timedelta(seconds=30)}
+"""For all but conditional puts: obstore's own default goes on for three minutes."""
+NO_RETRIES: "RetryConfig" = {"max_retries": 0}
 _ATTEMPTS = 4
 _PAUSE_S = 0.05
 # Answers after which a conditional put may or may not have happened: the connection broke, or the

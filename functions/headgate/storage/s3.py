@@ -15,11 +15,11 @@ from headgate.storage.credentials import Credentials, CredentialSource, chain_re
 from headgate.storage.endpoint import S3Endpoint
 from headgate.storage.options import StorageOptions
 from headgate.storage.rangefile import open_ranges
-from headgate.storage.remote import RemoteObjectStore, checked_range
+from headgate.storage.remote import NO_RETRIES, RETRIES, RemoteObjectStore, checked_range
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
-    from obstore.store import ClientConfig, S3Config, S3Credential
+    from obstore.store import ClientConfig, RetryConfig, S3Config, S3Credential
 
 _TIMEOUT = datetime.timedelta(seconds=120)  # for a whole answer; obstore's default is 30 s
 # How long obstore may keep credentials whose end is not known before it asks again.
@@ -129,17 +129,17 @@ def _obstore_store(
         "allow_http": (endpoint.url or "").startswith("http://"),
     }
 
-    def store(**more: Any) -> S3Store:
+    def store(retries: "RetryConfig") -> S3Store:
         return S3Store(
             bucket,
             prefix=prefix or None,
             config=config,
             client_options=client,
             credential_provider=provide,
-            **more,
+            retry_config=retries,
         )
 
-    return RemoteObjectStore(url, store(), store(retry_config={"max_retries": 0}))
+    return RemoteObjectStore(url, store(RETRIES), store(NO_RETRIES))
 
 
 class _ExactStore:
