@@ -14,7 +14,8 @@
     ├── ManifestError                a manifest object is damaged or of an unknown format version
     └── StorageError
         ├── ObjectNotFound
-        └── PreconditionFailed       a conditional write lost
+        ├── PreconditionFailed       a conditional write lost
+        └── UnsignablePath           a file that this deployment cannot sign URLs for
 
 Anything else that reaches the API is a 500 with an empty message and a logged trace.
 Statuses and codes: Delta Sharing protocol, "REST APIs"; the reference server's error bodies.
@@ -108,3 +109,7 @@ class ObjectNotFound(StorageError):
 
 class PreconditionFailed(StorageError):
     """A conditional put lost: the object exists, or is no longer the one that was read."""
+
+
+class UnsignablePath(StorageError):
+    """A path in a log leads to storage that the table's signer does not reach."""

@@ -168,10 +168,15 @@ def tables(draw: st.DrawFn) -> Table:
         rows = draw(st.integers(1, 4))
         held = []
         for column in columns:
-            value = st.one_of(st.none(), *[st.sampled_from(pool(column.type))] * 4)
+            # Few distinct values a file: its bounds are tight, so that much can be pruned.
+            few = draw(st.lists(st.sampled_from(pool(column.type)), min_size=1, max_size=2))
+            if column.type.name in ("float", "double") and draw(st.booleans()):
+                few.append(math.nan)
+            value = st.sampled_from([*few, *few, None])
             if column.partition:
                 # An empty string is null as a partition value.
-                held.append([draw(value) or None] * rows)
+                one = draw(value)
+                held.append([None if one == "" else one] * rows)
             else:
                 held.append([draw(value) for _ in range(rows)])
         files.append(list(zip(*held, strict=True)))
@@ -248,10 +253,12 @@ def zone_text(offset: int) -> str:
 
 
 @st.composite
-def constants(draw: st.DrawFn, column: LeafColumn) -> Constant:
-    """A literal that a client could compare with the column."""
-    kind = column.type
-    base = draw(st.sampled_from(pool(kind)))
+def constants(draw: st.DrawFn, table: Table, index: int) -> Constant:
+    """A literal that a client could compare with the column, often at or near one of its values."""
+    kind = table.columns[index].type
+    held = [row[index] for rows in table.files for row in rows if row[index] is not None]
+    near = held and draw(st.integers(0, 4)) > 0
+    base = draw(st.sampled_from(held if near else pool(kind)))
     form = draw(st.integers(0, 2))
     name = kind.name
     if isinstance(kind, Decimal) or name in _BITS or name in ("float", "double"):
@@ -438,6 +445,9 @@ _MEANING = {
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
+_SPELT = frozenset({"prefix", "in", "between"})
+
+
 class NotJson(Exception):
     """Spark's client has no JSON for it."""
 
@@ -483,7 +493,12 @@ class Condition:
             case "and" | "or":
                 return "(" + f" {self.op.upper()} ".join(each.sql() for each in self.children) + ")"
             case "not":
-                return f"NOT ({self.children[0].sql()})"
+                inner = self.children[0].sql()
+                for op in ("LIKE", "IN", "BETWEEN"):
+                    # `a NOT IN (…)` and `NOT (a IN (…))` alike.
+                    if self.flipped and self.children[0].op in _SPELT and f" {op} " in inner:
+                        return inner.replace(f" {op} ", f" NOT {op} ", 1)
+                return f"NOT ({inner})"
             case "constant":
                 return "NULL" if self.value is None else str(self.value).upper()
             case "null":
@@ -646,8 +661,11 @@ def conditions(draw: st.DrawFn, table: Table, depth: int = 2) -> Condition:
     if depth and draw(st.integers(0, 2)) == 0:
         op = draw(st.sampled_from(["and", "or", "not", "not"]))
         count = 1 if op == "not" else draw(st.integers(2, 3))
+        negation_inside = draw(st.booleans())
         return Condition(
-            op, children=tuple(draw(conditions(table, depth - 1)) for _ in range(count))
+            op,
+            children=tuple(draw(conditions(table, depth - 1)) for _ in range(count)),
+            flipped=negation_inside,
         )
     index = draw(st.integers(0, len(table.columns) - 1))
     column = table.columns[index]
@@ -675,7 +693,7 @@ def conditions(draw: st.DrawFn, table: Table, depth: int = 2) -> Condition:
         )
         return Condition(op, reference, (Constant("string", prefix),), flipped=flipped)
     count = {"in": draw(st.sampled_from([1, 2, 3, 20])), "between": 2}.get(op, 1)
-    literals = [draw(constants(column)) for _ in range(min(count, 4))]
+    literals = [draw(constants(table, index)) for _ in range(min(count, 4))]
     if count > 4 and literals[0].kind == "int":
         literals += [Constant("int", literals[0].value + 7 * step) for step in range(1, 17)]
     if op in ("in", "between"):

@@ -105,7 +105,7 @@ def bounds_of(draw, generator, table) -> FileBounds:
 
 
 @settings(
-    max_examples=500,
+    max_examples=600,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
@@ -113,7 +113,7 @@ def bounds_of(draw, generator, table) -> FileBounds:
 def test_a_file_with_a_matching_row_is_kept(generator, data) -> None:
     table = data.draw(generator.tables(), label="table")
     bounds = bounds_of(data.draw, generator, table)
-    for _ in range(4):
+    for _ in range(8):
         condition = data.draw(generator.conditions(table), label="condition")
         matching = [
             any(condition.evaluate(row, table.zone) is True for row in rows) for rows in table.files

@@ -5,8 +5,11 @@ request ──► snapshot (versions) ──► format ──► selection (prun
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import chain, groupby
 
+import pyarrow as pa
+
+from headgate.errors import UnsignablePath, UnsupportedOperation
 from headgate.manifest.read import ManifestReader
 from headgate.model.sharing import Capabilities, Table
 from headgate.predicates.bind import BoundPredicate, bind, unused
@@ -84,33 +87,44 @@ def files(
         query.file_id_hash,
     )
 
-    def lines() -> Iterator[bytes | memoryview]:
-        yield from _opening(snapshot, chosen, query)
-        yield from _file_lines(services.reader, snapshot, selection, renderer)
-
+    lines = _file_lines(services.reader, snapshot, selection, renderer)
+    try:
+        # Before the response begins, so that what is wrong with every file is a proper error.
+        first = next(lines, b"")
+    except UnsignablePath:
+        raise UnsupportedOperation(
+            f"Table '{table.full_name}' has files in storage that this server cannot share."
+        ) from None
     headers = {
         "Headgate-Files-Considered": str(selection.considered),
         "Headgate-Files-Kept": str(selection.kept),
     }
     if ignored:
         headers["Headgate-Hints-Unused"] = "; ".join(ignored)[:1000]
-    return Answer(snapshot.version, chosen, lines(), headers)
+    whole = chain(_opening(snapshot, chosen, query), (first,), lines)
+    return Answer(snapshot.version, chosen, whole, headers)
 
 
 def plan_predicate(
     snapshot: Snapshot, query: SnapshotQuery
 ) -> tuple[BoundPredicate | None, list[str]]:
     """All hints of a query as one bound predicate, and why parts of them are not used."""
-    hints: list[Predicate] = []
-    if query.predicate_hints:
-        hints += parse_sql_hints(query.predicate_hints)
-    if query.json_predicate_hints:
-        hints.append(parse_json_hint(query.json_predicate_hints))
+    hints = parse_hints(query)
     if not hints:
         return None, []
     metadata = snapshot.change.metadata
     bound = bind(And(tuple(hints)), metadata.schema, metadata.partition_columns)
     return bound, unused(bound)
+
+
+def parse_hints(query: SnapshotQuery) -> list[Predicate]:
+    """The predicates that a query's hints mean, all of which must hold: SQL first, then JSON."""
+    hints: list[Predicate] = []
+    if query.predicate_hints:
+        hints += parse_sql_hints(query.predicate_hints)
+    if query.json_predicate_hints:
+        hints.append(parse_json_hint(query.json_predicate_hints))
+    return hints
 
 
 def _opening(
@@ -124,6 +138,16 @@ def _opening(
 def _file_lines(
     reader: ManifestReader, snapshot: Snapshot, selection: Selection, renderer: LineRenderer
 ) -> Iterator[memoryview]:
+    for rows in kept_files(reader, snapshot, selection):
+        yield renderer.lines(rows)
+
+
+def kept_files(
+    reader: ManifestReader, snapshot: Snapshot, selection: Selection
+) -> Iterator[pa.RecordBatch]:
+    """The render rows (`manifest.rows.RENDER_FIELDS`) of a selection: a batch for each of its
+    picks, then one for each batch of its tail. A few batches at a time are in memory.
+    """
     table_id, base = snapshot.head.table_id, snapshot.epoch.base
     for part, of_part in groupby(selection.picks, key=lambda pick: pick.part):
         picks = list(of_part)
@@ -131,6 +155,5 @@ def _file_lines(
             group = picks[start : start + _FETCH_BATCHES]
             batches = reader.render_batches(table_id, base, part, [p.render for p in group])
             for pick, batch in zip(group, batches, strict=True):
-                yield renderer.lines(batch if pick.rows is None else batch.take(pick.rows))
-    for rows in selection.tail:
-        yield renderer.lines(rows)
+                yield batch if pick.rows is None else batch.take(pick.rows)
+    yield from selection.tail

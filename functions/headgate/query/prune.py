@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headgate.manifest.bounds import FileBounds, ZoneBounds
-from headgate.manifest.head import Segment
 from headgate.manifest.read import ManifestReader, Span
 from headgate.predicates.bind import BoundPredicate
 from headgate.predicates.evaluate import might_match
@@ -40,6 +39,17 @@ class Selection:
     tail: list[pa.RecordBatch]
     considered: int
     kept: int
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotIndex:
+    """What deciding starts from: the base's zone maps, the keys of base rows that no longer count
+    (None where there are none), and the live rows of each tail segment.
+    """
+
+    zones: pa.RecordBatch
+    touched: pa.Array | None
+    tail: list[pa.RecordBatch]
 
 
 class Limit:
@@ -87,26 +97,32 @@ def select(
     limit_rows: int | None,
 ) -> Selection:
     """The files of a snapshot that could hold a row matching `predicate`, up to the limit."""
-    segments = [
-        segment
-        for segment in snapshot.epoch.segments
-        if segment.last > snapshot.epoch.first and segment.first <= snapshot.version
-    ]
-    zones, tail_rows = reader.snapshot_index(snapshot.head.table_id, snapshot.epoch.base, segments)
-    touched, tail = _tail(snapshot, segments, tail_rows)
+    index = read_index(reader, snapshot)
     limit = Limit(limit_rows)
-    picks = list(_base(reader, snapshot, zones, touched, predicate, limit))
+    picks = list(_base(reader, snapshot, index.zones, index.touched, predicate, limit))
     kept_tail = []
-    for rows in tail:
-        wanted = limit.take(rows, _matching(predicate, rows, None))
+    for rows in index.tail:
+        wanted = limit.take(rows, matching(predicate, rows, None))
         if len(wanted):
             kept_tail.append(rows.take(wanted))
     kept = sum(pick.count for pick in picks) + sum(rows.num_rows for rows in kept_tail)
     return Selection(picks, kept_tail, snapshot.totals.files, kept)
 
 
+def read_index(reader: ManifestReader, snapshot: Snapshot) -> SnapshotIndex:
+    """The zone maps and the tail of a snapshot, in one round trip."""
+    segments = [
+        segment
+        for segment in snapshot.epoch.segments
+        if segment.last > snapshot.epoch.first and segment.first <= snapshot.version
+    ]
+    zones, tail_rows = reader.snapshot_index(snapshot.head.table_id, snapshot.epoch.base, segments)
+    touched, tail = _tail(snapshot, tail_rows)
+    return SnapshotIndex(zones, touched, tail)
+
+
 def _tail(
-    snapshot: Snapshot, segments: Sequence[Segment], tail: Sequence[pa.RecordBatch]
+    snapshot: Snapshot, tail: Sequence[pa.RecordBatch]
 ) -> tuple[pa.Array | None, list[pa.RecordBatch]]:
     """Keys whose base row no longer counts (None where there are none), and live rows by segment.
 
@@ -124,23 +140,40 @@ def _tail(
             pc.not_equal(rows.column("action"), "cdc"),
         )
         actions.append(rows.filter(wanted))
-    keys = [rows.select(["key"]) for rows in actions]
-    if not keys or not sum(rows.num_rows for rows in keys):
+    actions = [rows for rows in actions if rows.num_rows]
+    if not actions:
         return None, []
-    all_keys = pa.Table.from_batches(keys)
-    order = pa.array(range(all_keys.num_rows), pa.int64())
-    last = all_keys.append_column("row", order).group_by("key").aggregate([("row", "max")])
-    live = []
-    offset = 0
-    last_rows = last["row_max"].combine_chunks()
+    orders: list[pa.Array] = []
+    start = 0
     for rows in actions:
-        places = pa.array(range(offset, offset + rows.num_rows), pa.int64())
-        offset += rows.num_rows
-        is_live = pc.and_(
-            pc.is_in(places, value_set=last_rows), pc.equal(rows.column("action"), "add")
+        orders.append(_order(rows, start))
+        start += rows.num_rows
+    keyed = pa.table(
+        {
+            "key": pa.chunked_array([rows.column("key") for rows in actions]),
+            "order": pa.chunked_array(orders),
+        }
+    )
+    last = keyed.group_by("key").aggregate([("order", "max")])
+    deciding = last["order_max"].combine_chunks()
+    live = [
+        rows.filter(
+            pc.and_(pc.is_in(order, value_set=deciding), pc.equal(rows.column("action"), "add"))
         )
-        live.append(rows.filter(is_live))
+        for rows, order in zip(actions, orders, strict=True)
+    ]
     return last["key"].combine_chunks(), live
+
+
+def _order(rows: pa.RecordBatch, start: int) -> pa.Array:
+    """A distinct number per row that grows with the order in which actions take effect: by
+    version, within one commit removes before adds, then as written.
+    """
+    is_add = pc.equal(rows.column("action"), "add").cast(pa.int64())
+    place = pa.array(range(start, start + rows.num_rows), pa.int64())
+    by_version = pc.shift_left(rows.column("version"), pa.scalar(33, pa.int64()))
+    by_kind = pc.shift_left(is_add, pa.scalar(32, pa.int64()))
+    return pc.add(pc.add(by_version, by_kind), place)
 
 
 def _base(
@@ -169,7 +202,7 @@ def _base(
         ]
         batches = reader.prune_batches(snapshot.head.table_id, snapshot.epoch.base, part, spans)
         for zone, batch in zip(of_part, batches, strict=True):
-            wanted = limit.take(batch, _matching(predicate, batch, touched))
+            wanted = limit.take(batch, matching(predicate, batch, touched))
             if len(wanted):
                 every = len(wanted) == batch.num_rows
                 yield Pick(part, _render_span(zone), None if every else wanted, len(wanted))
@@ -181,7 +214,7 @@ def _render_span(zone: dict[str, int]) -> Span:
     return Span(zone["render_header"], zone["render_offset"], zone["render_length"])
 
 
-def _matching(
+def matching(
     predicate: BoundPredicate | None, files: pa.RecordBatch, touched: pa.Array | None
 ) -> pa.Array:
     """Positions of the files that might match, and whose keys the tail has not touched."""

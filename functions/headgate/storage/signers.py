@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
-from headgate.errors import StorageError
+from headgate.errors import UnsignablePath
 from headgate.storage.credentials import CredentialSource
 from headgate.storage.endpoint import S3Endpoint
 from headgate.storage.keys import relative_keys, split_scheme
@@ -36,7 +36,7 @@ class _PresigningSigner(ABC):
         self._credentials = credentials
 
     def sign(self, paths: Sequence[str], ttl_s: int) -> tuple[list[bytes], int]:
-        """As `storage.base.UrlSigner.sign`; StorageError for a path that is none of ours."""
+        """As `storage.base.UrlSigner.sign`; UnsignablePath for a path that is none of ours."""
         now_ms = time.time_ns() // 1_000_000
         credentials = self._credentials()
 
@@ -82,7 +82,7 @@ class S3UrlSigner(_PresigningSigner):
             # An absolute path without a scheme is of the table's own file system (Hadoop's Path).
             key = rest.removeprefix("/") if rest.startswith("/") else self._prefix + rest
             return self._bucket, key
-        raise StorageError(f"cannot sign a path of scheme {scheme!r} for a table in S3")
+        raise UnsignablePath(f"cannot sign a path of scheme {scheme!r} for a table in S3")
 
 
 class LocalUrlSigner(_PresigningSigner):
@@ -108,7 +108,7 @@ class LocalUrlSigner(_PresigningSigner):
     def _place(self, path: str) -> tuple[str, str]:
         scheme, rest = split_scheme(path)
         if scheme not in (None, "file"):
-            raise StorageError(f"cannot sign a path of scheme {scheme!r} for a local table")
+            raise UnsignablePath(f"cannot sign a path of scheme {scheme!r} for a local table")
         full = Path(posixpath.normpath(self._root / rest))
         if full.is_relative_to(self._root):
             return self._bucket, str(full.relative_to(self._root))
