@@ -1,9 +1,12 @@
 """Fixtures that every test may use."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.servers import S3Server, s3_server_process
 
 REPO = Path(__file__).resolve().parent.parent
 
@@ -15,3 +18,10 @@ def golden() -> Path:
     if not (folder / "INDEX.md").is_file():
         pytest.skip(f"no golden tables at {folder}: set HEADGATE_GOLDEN to their folder")
     return folder
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[S3Server]:
+    """S3 on a free port; it refuses requests and URLs that are not signed as they should be."""
+    with s3_server_process() as server:
+        yield server

@@ -14,9 +14,9 @@ import delta_sharing
 import pytest
 import yaml
 
+from headgate.catalog.loader import load_catalog
 from headgate.indexer.pipeline import index_tables
 from headgate.indexer.session import spark_session
-from headgate.catalog.loader import load_catalog
 from headgate.local.server import bind_socket, local_app, make_server, origin_of
 from headgate.settings import Settings
 from headgate.storage.options import StorageOptions

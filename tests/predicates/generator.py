@@ -83,12 +83,15 @@ _CLOCKS_US = [
     *(DAY_US - 1, 64_800_000_000, 3_600_000_000),
 ]
 _BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
-_TYPES = [
-    *(Primitive(name) for name in _BITS),
-    *(Primitive(name) for name in ("float", "double", "string", "boolean", "date")),
-    *(Primitive(name) for name in ("timestamp", "timestamp_ntz", "timestamp")),
-    *(Decimal(5, 2), Decimal(18, 0), Decimal(20, 10), Decimal(38, 18), Decimal(38, 0)),
-]
+# Every family is as likely as another, however many types it has.
+FAMILIES: dict[str, tuple[Primitive | Decimal, ...]] = {
+    "integer": tuple(Primitive(name) for name in _BITS),
+    "floating": (Primitive("float"), Primitive("double")),
+    "text": (Primitive("string"),),
+    "plain": (Primitive("boolean"), Primitive("date")),
+    "time": (Primitive("timestamp"), Primitive("timestamp_ntz")),
+    "decimal": tuple(Decimal(*size) for size in ((5, 2), (18, 0), (20, 10), (38, 18), (38, 0))),
+}
 
 
 @functools.cache
@@ -146,8 +149,10 @@ class Table:
 
 
 @st.composite
-def tables(draw: st.DrawFn) -> Table:
-    kinds = draw(st.lists(st.sampled_from(_TYPES), min_size=1, max_size=3))
+def tables(draw: st.DrawFn, families: tuple[str, ...] = tuple(FAMILIES)) -> Table:
+    """Tables of one to three columns, of types of the families."""
+    family = st.sampled_from([FAMILIES[name] for name in families])
+    kinds = draw(st.lists(family.flatmap(st.sampled_from), min_size=1, max_size=3))
     names = draw(st.permutations(["a", "B", "a b", "Ünï", "x.y", "date"]))
     mapped = draw(st.booleans())
     partitions = draw(st.integers(0, len(kinds)))
@@ -673,7 +678,7 @@ def conditions(draw: st.DrawFn, table: Table, depth: int = 2) -> Condition:
     op = draw(
         st.sampled_from(
             ["=", "=", "<", "<=", ">", ">=", "<>", "<>", "<=>", "in", "in", "between", "null"]
-            + ["prefix"] * 3 * (name == "string")
+            + ["prefix"] * 5 * (name == "string")
             + ["bare"] * 3 * (name == "boolean")
             + ["constant"] * (depth < 2)
         )

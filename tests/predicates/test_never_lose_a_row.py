@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
@@ -104,17 +105,29 @@ def bounds_of(draw, generator, table) -> FileBounds:
     return FileBounds(len(table.files), columns)
 
 
-@settings(
-    max_examples=600,
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+UNHURRIED = {
+    "deadline": None,
+    "suppress_health_check": [HealthCheck.too_slow, HealthCheck.data_too_large],
+}
+
+
+@settings(max_examples=350, **UNHURRIED)
 @given(data=st.data())
 def test_a_file_with_a_matching_row_is_kept(generator, data) -> None:
-    table = data.draw(generator.tables(), label="table")
+    check(generator, data, data.draw(generator.tables(), label="table"), depth=2)
+
+
+@pytest.mark.parametrize("family", ["integer", "floating", "text", "plain", "time", "decimal"])
+@settings(max_examples=60, **UNHURRIED)
+@given(data=st.data())
+def test_each_family_of_types_on_its_own(generator, family, data) -> None:
+    check(generator, data, data.draw(generator.tables((family,)), label="table"), depth=1)
+
+
+def check(generator, data, table, depth) -> None:
     bounds = bounds_of(data.draw, generator, table)
     for _ in range(8):
-        condition = data.draw(generator.conditions(table), label="condition")
+        condition = data.draw(generator.conditions(table, depth), label="condition")
         matching = [
             any(condition.evaluate(row, table.zone) is True for row in rows) for rows in table.files
         ]

@@ -385,7 +385,7 @@ def _refuse(
     else:  # storage failed: an index that stands keeps answering
         logger.warning("table %s: %s", table.names[0], error)
         return TableResult(table, Outcome.REFUSED, None, cause=str(error))
-    logger.warning("table %s is refused: %s", table.names[0], error)
+    logger.info("table %s is refused: %s", table.names[0], error)
     head = Head(
         table_id=table.index_id,
         location=table.location,
