@@ -32,6 +32,9 @@ from headgate.storage.credentials import Credentials
 from headgate.storage.locate import open_store
 from tests.servers import S3Server, asgi_server, free_port
 
+# The client passes `copy` to pandas, which has deprecated it.
+pytestmark = pytest.mark.filterwarnings("ignore:The copy keyword is deprecated")
+
 TOKEN = "a recipient's token"
 INDEX = "s3://manifests/all of/them"
 # A root and partition values that a signer must encode.

@@ -10,26 +10,6 @@ from typing import Any
 
 from headgate.errors import DeltaLogError
 
-PRIMITIVES = frozenset(
-    {
-        "string",
-        "long",
-        "integer",
-        "short",
-        "byte",
-        "float",
-        "double",
-        "boolean",
-        "binary",
-        "date",
-        "timestamp",
-        "timestamp_ntz",
-        "variant",
-        "void",
-    }
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Primitive:
     """A primitive type by its Delta name, for example `long` or `timestamp_ntz`."""
@@ -133,9 +113,9 @@ def _data_type(node: Any) -> DataType:
             inside = node.removeprefix("decimal").strip("()")
             precision, _, scale = inside.partition(",")
             return Decimal(int(precision or 10), int(scale or 0))
-        if node in PRIMITIVES:
-            return Primitive(node)
-        return Primitive("string") if node.startswith("string collate") else Primitive(node)
+        # A collated string (`string collate UNICODE_CI`) keeps its whole name: it does not compare
+        # by bytes, so nothing that knows strings may take it for one.
+        return Primitive(node)
     kind = node["type"]
     if kind == "struct":
         return Struct(
