@@ -41,6 +41,11 @@ def test_queries_load_no_other_replay_engine() -> None:
     assert loaded_by("headgate.handlers.query", unwanted) == set()
 
 
+def test_the_command_line_starts_light() -> None:
+    unwanted = (*HEAVY, "fastapi", "obstore", "sqlglot", "uvicorn")
+    assert loaded_by("headgate.cli.main", unwanted) == set()
+
+
 def loaded_by(module: str, watched: tuple[str, ...]) -> set[str]:
     """Which of the `watched` packages a fresh process holds after importing `module`."""
     code = f"import sys, {module}; print(*(set(sys.modules) & set({watched!r})))"

@@ -29,7 +29,7 @@ _STRING_PREFIX_LENGTH = 32
 _OLD_TIE_BREAKERS = ("\ufffd", "\uffff")
 _GREATEST_CHARACTER = "\U0010ffff"
 # Writers cut timestamps to whole milliseconds.
-_MILLISECOND_SLACK = pa.scalar(datetime.timedelta(microseconds=999), pa.duration("us"))
+_MILLISECOND_SLACK = datetime.timedelta(microseconds=999)
 # Decimals below this many units of their scale survive being read as a double.
 _EXACT_UNITS = 1e15
 # How far a product may lie from a whole number of units and still be that number.
@@ -205,7 +205,9 @@ def _at_once(values: pa.ChunkedArray, arrow_type: pa.DataType, *, upper: bool) -
 
 
 def _slacken(instants: pa.Array, *, upper: bool) -> pa.Array:
-    return (pc.add_checked if upper else pc.subtract_checked)(instants, _MILLISECOND_SLACK)
+    return (pc.add_checked if upper else pc.subtract_checked)(
+        instants, pa.scalar(_MILLISECOND_SLACK, pa.duration("us"))
+    )
 
 
 def _raise_strings(column: pa.Array) -> pa.Array:
