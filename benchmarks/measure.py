@@ -25,6 +25,7 @@ class ProcessCost:
     """
 
     seconds: float
+    cpu_seconds: float  # of all of them, to the last sample; on busy machines the fairer number
     whole: int
     main: int
     java: int
@@ -37,18 +38,20 @@ def run_process(command: Sequence[str], folder: Path) -> ProcessCost:
     with (folder / "output.log").open("wb+") as output:
         process = psutil.Popen(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT)
         peaks = dict.fromkeys(("whole", "main", "java", "workers"), 0)
+        cpu: dict[int, float] = {}
         while process.poll() is None:
-            now = _resident(process)
+            now = _resident(process, cpu)
             now["whole"] = sum(now.values())
             peaks = {name: max(peaks[name], now[name]) for name in peaks}
             time.sleep(_SAMPLE_S)
         if process.returncode != 0:
             output.seek(0)
             raise RuntimeError(f"{command[0]} failed: {output.read().decode()[-2000:]}")
-    return ProcessCost(time.perf_counter() - started, **peaks)
+    return ProcessCost(time.perf_counter() - started, sum(cpu.values()), **peaks)
 
 
-def _resident(process: Any) -> dict[str, int]:
+def _resident(process: Any, cpu: dict[int, float]) -> dict[str, int]:
+    """Resident bytes by kind of process; notes in `cpu` the seconds that each has used."""
     found = dict.fromkeys(("main", "java", "workers"), 0)
     try:
         members = [process, *process.children(recursive=True)]
@@ -58,6 +61,8 @@ def _resident(process: Any) -> dict[str, int]:
         try:
             kind = "main" if member.pid == process.pid else "workers"
             found["java" if member.name() == "java" else kind] += member.memory_info().rss
+            times = member.cpu_times()
+            cpu[member.pid] = times.user + times.system
         except psutil.NoSuchProcess:
             continue
     return found

@@ -39,7 +39,7 @@ def index(
 
     from headgate.catalog.loader import load_catalog
     from headgate.cli.options import chosen_locations, settings_from
-    from headgate.cli.spark import require_spark
+    from headgate.cli.requirements import require_spark
     from headgate.storage.options import StorageOptions
 
     require_spark()

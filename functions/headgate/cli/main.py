@@ -5,7 +5,7 @@ Command modules import what they need inside their functions, so that `headgate 
 
 import typer
 
-from headgate.cli import catalog, index, recipient, serve
+from headgate.cli import catalog, demo, explain, index, recipient, serve, status
 from headgate.cli.group import HeadgateGroup
 
 app = typer.Typer(
@@ -20,6 +20,9 @@ app.add_typer(catalog.app, name="catalog")
 app.add_typer(recipient.app, name="recipient")
 app.command()(index.index)
 app.command()(serve.serve)
+app.command()(demo.demo)
+app.command()(status.status)
+app.command()(explain.explain)
 
 if __name__ == "__main__":
     app()

@@ -225,6 +225,9 @@ def _build(
     commits = read_actions(spark, tables, options, checkpoints=False)
     commits = commits.persist(StorageLevel.MEMORY_AND_DISK)
     checkpoints = read_actions(spark, tables, options, checkpoints=True)
+    # Read by two joins, and by the sampling of a range partitioning. On disk: as rows on the heap
+    # they would take several times what the checkpoints do.
+    checkpoints = checkpoints.persist(StorageLevel.DISK_ONLY)
     touched = lifetimes(checkpoints, commits, commit_rows).persist(StorageLevel.MEMORY_AND_DISK)
     try:
         progress("writing tails")
@@ -242,6 +245,7 @@ def _build(
         )
     finally:
         touched.unpersist()
+        checkpoints.unpersist()
         commits.unpersist()
     progress("writing heads")
     results = []

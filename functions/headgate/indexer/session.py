@@ -33,6 +33,7 @@ def spark_session(master: str | None = None, driver_memory: str = "2g") -> Spark
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     submitted = SparkConf()
     if not submitted.contains("spark.master"):  # not under spark-submit, whose settings stand
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         for key, value in defaults.items():
             builder = builder.config(key, value)
     return builder.getOrCreate()

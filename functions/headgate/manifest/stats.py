@@ -32,6 +32,8 @@ _GREATEST_CHARACTER = "\U0010ffff"
 _MILLISECOND_SLACK = datetime.timedelta(microseconds=999)
 # Decimals below this many units of their scale survive being read as a double.
 _EXACT_UNITS = 1e15
+# Whole numbers up to here are doubles.
+_EXACT_WHOLE = 2.0**53
 # How far a product may lie from a whole number of units and still be that number.
 _UNIT_NOISE = 1e-3
 
@@ -191,7 +193,7 @@ def _at_once(values: pa.ChunkedArray, arrow_type: pa.DataType, *, upper: bool) -
     types = pa.types
     try:
         if types.is_floating(arrow_type):
-            number = column.cast(arrow_type, safe=False)
+            number = _widen_large(column, upper=upper).cast(arrow_type, safe=False)
             return pc.if_else(pc.is_nan(number), pa.scalar(None, arrow_type), number)
         if types.is_decimal(arrow_type):
             return _decimals_at_once(column, arrow_type)
@@ -202,6 +204,19 @@ def _at_once(values: pa.ChunkedArray, arrow_type: pa.DataType, *, upper: bool) -
         return column.cast(arrow_type)
     except pa.ArrowException:
         return None
+
+
+def _widen_large(numbers: pa.Array, *, upper: bool) -> pa.Array:
+    """Doubles that may stand for a whole number they cannot hold, moved outwards.
+
+    A column that is double now may have been long when the file was written.
+    """
+    size = pc.abs(numbers)
+    if not pc.any(pc.greater_equal(size, _EXACT_WHOLE)).as_py():
+        return numbers
+    step = pc.if_else(pc.greater_equal(size, _EXACT_WHOLE), pc.multiply(size, 2.0**-52), 0.0)
+    step = pc.if_else(pc.is_finite(step), step, 0.0)
+    return (pc.add if upper else pc.subtract)(numbers, step)
 
 
 def _slacken(instants: pa.Array, *, upper: bool) -> pa.Array:
@@ -267,7 +282,9 @@ def _single(value: Any, arrow_type: pa.DataType, *, upper: bool) -> Any:
         if types.is_floating(arrow_type):
             # "Infinity" and "-Infinity" are bounds, NaN is none
             number = None if isinstance(value, bool) else float(value)
-            return None if number is None or number != number else number
+            if number is None or number != number:
+                return None
+            return _widen_large(pa.array([number]), upper=upper)[0].as_py()
         if types.is_decimal(arrow_type):
             if isinstance(value, bool):
                 return None

@@ -5,7 +5,6 @@ For `headgate explain`, never for answers: literals are data.
 
 import datetime
 import decimal
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,7 +42,11 @@ from headgate.predicates.tree import (
 _SHOWN_VALUES = 6
 _SHOWN_CHARACTERS = 60
 _EPOCH = datetime.datetime(1970, 1, 1)
-_SIGNS = {Comparison.LESS_OR_EQUAL: "≤", Comparison.GREATER_OR_EQUAL: "≥", Comparison.NOT_EQUAL: "≠"}
+_SIGNS = {
+    Comparison.LESS_OR_EQUAL: "≤",
+    Comparison.GREATER_OR_EQUAL: "≥",
+    Comparison.NOT_EQUAL: "≠",
+}
 
 
 def predicate_text(predicate: Predicate) -> str:
@@ -169,7 +172,9 @@ class BoundWording:
         falling = bound.op in (Comparison.LESS, Comparison.LESS_OR_EQUAL)
         if bound.op is Comparison.EQUAL and low is not None and high is not None:
             apart = low != high
-            return f"{name} {'is in' if apart else '='} {self._interval(bound.interval, bound.column)}"
+            return (
+                f"{name} {'is in' if apart else '='} {self._interval(bound.interval, bound.column)}"
+            )
         if bound.op is Comparison.EQUAL:
             rising, falling = low is not None, high is not None
         sign = _SIGNS.get(bound.op, str(bound.op))

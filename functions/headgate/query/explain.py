@@ -6,63 +6,25 @@ what is asked of the index only to explain is not among them.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from itertools import groupby
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
-from headgate.manifest.bounds import FileBounds, ZoneBounds
-from headgate.manifest.read import ManifestReader, Span
+from headgate.manifest.read import ManifestReader
 from headgate.model.sharing import Table
 from headgate.predicates.bind import BoundColumn, BoundPredicate, bind, unused
-from headgate.predicates.evaluate import might_match
+from headgate.predicates.bounds import Bounds
 from headgate.predicates.tree import And, Predicate
 from headgate.predicates.wording import BoundWording, predicate_text
 from headgate.query.answer import SnapshotQuery, kept_files, parse_hints, plan_predicate
-from headgate.query.extents import Extent, around, extents_of, range_columns, wanted
-from headgate.query.prune import (
-    Pick,
-    Selection,
-    SnapshotIndex,
-    live_rows,
-    matching,
-    read_index,
-    select,
-)
+from headgate.query.extents import UNKNOWN, Extent, extents_of, range_columns, wanted
+from headgate.query.pieces import Measure, Piece, Pieces
+from headgate.query.prune import read_index, select
 from headgate.query.reads import CountingStore, Reads
 from headgate.query.versions import Snapshot, snapshot_at
 from headgate.storage.base import ObjectStore
 
 # Up to so many live files each is told of by itself.
 EACH_FILE_UP_TO = 600
-# Prune batches that are fetched, and so held in memory, together.
-_FETCH_BATCHES = 8
-
-
-class Fate(StrEnum):
-    """What became of a zone, a batch of the tail or a file."""
-
-    KEPT = "kept"
-    PARTLY = "kept in part"
-    NONE_KEPT = "looked at, not kept"  # by the bounds of its files
-    RULED_OUT = "ruled out by its zone"  # by the zone's bounds: its files were not looked at
-    NOT_REACHED = "after the limit"
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A zone of the base, a batch of the tail, or one file of either.
-
-    `files` are those it lists (of a zone: superseded ones too). `extent` is its range of the
-    column that `Explanation.column` names; unknown where there is none.
-    """
-
-    in_tail: bool
-    files: int
-    kept: int
-    fate: Fate
-    extent: Extent
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +41,7 @@ class Conjunct:
 
 @dataclass(frozen=True, slots=True)
 class RangeColumn:
-    """The first column that the predicate compares with a range, and the ranges that it wants."""
+    """A column that the predicate compares with a range, and the values that can match."""
 
     name: str
     bound: BoundColumn
@@ -137,28 +99,20 @@ def explain(
     snapshot = snapshot_at(reader, table, query.version, query.timestamp)
     predicate, ignored = plan_predicate(snapshot, query)
     selection = select(reader, snapshot, predicate, query.limit_hint)
-    sizes: list[int] = []
-    first: list[tuple[str, int]] = []
+    bytes_kept = 0
+    first: list[tuple[str, int | None]] = []
     for batch in kept_files(reader, snapshot, selection):
-        sizes.append(pc.sum(batch.column("size")).as_py() or 0)
-        missing = max(0, first_files - len(first))
-        rows = batch.slice(0, missing)
-        first += zip(rows["path"].to_pylist(), rows["size"].to_pylist(), strict=True)
+        bytes_kept += pc.sum(batch.column("size")).as_py() or 0
+        shown = batch.slice(0, max(0, first_files - len(first)))
+        first += zip(shown["path"].to_pylist(), shown["size"].to_pylist(), strict=True)
     reads = counting.reads()
 
     index = read_index(reader, snapshot)
-    rows_of = _rows_of_picks(reader, snapshot, index, selection)
-    rows_of += [live_rows_or_null(batch) for batch in selection.tail]
-    known = all(rows.null_count == 0 for rows in rows_of)
-    rows_kept = sum(pc.sum(rows).as_py() or 0 for rows in rows_of)
-    first_rows = [count for rows in rows_of for count in rows.slice(0, first_files).to_pylist()]
-    reached = (
-        query.limit_hint is not None
-        and sum(pc.sum(pc.fill_null(rows, 0)).as_py() or 0 for rows in rows_of) >= query.limit_hint
-    )
+    pieces = Pieces(reader, snapshot, index, selection, predicate, query.limit_hint, first_files)
     wording = BoundWording(snapshot.change.metadata.schema)
-    looker = _Looker(reader, snapshot, index, selection, predicate, reached)
-    column = _range_column(predicate, looker, wording)
+    column = _range_column(predicate, pieces, wording)
+    measure = _measure(None if column is None else column.bound)
+    by_file = selection.considered <= EACH_FILE_UP_TO
     return Explanation(
         table=table.full_name,
         version=snapshot.version,
@@ -168,17 +122,17 @@ def explain(
         conjuncts=tuple(_conjuncts(reader, snapshot, parse_hints(query), wording)),
         unused=tuple(ignored),
         column=column,
-        zones=tuple(looker.zones(column)),
-        tail=tuple(looker.tail(column)),
-        files=tuple(looker.files(column)) if selection.considered <= EACH_FILE_UP_TO else None,
+        zones=tuple(pieces.zones(measure)),
+        tail=tuple(pieces.tail(measure)),
+        files=tuple(pieces.files(measure)) if by_file else None,
         files_considered=selection.considered,
         files_kept=selection.kept,
         bytes_considered=snapshot.totals.bytes,
-        bytes_kept=sum(sizes),
-        rows_kept=rows_kept if known else None,
+        bytes_kept=bytes_kept,
+        rows_kept=pieces.kept_rows.total,
         first_files=tuple(
-            KeptFile(path, size or 0, count)
-            for (path, size), count in zip(first, first_rows, strict=False)
+            KeptFile(path, size or 0, rows)
+            for (path, size), rows in zip(first, pieces.kept_rows.first, strict=True)
         ),
         reads=reads,
         wording=wording,
@@ -212,61 +166,24 @@ def _flat(parts: Sequence[Predicate]) -> Iterator[Predicate]:
 
 
 def _range_column(
-    predicate: BoundPredicate | None, looker: "_Looker", wording: BoundWording
+    predicate: BoundPredicate | None, pieces: Pieces, wording: BoundWording
 ) -> RangeColumn | None:
-    """The first that files have bounds of."""
+    """The first whose values the predicate limits, among those that files have bounds of."""
     if predicate is None:
         return None
+    known = []
     for column in dict.fromkeys(range_columns(predicate)):
-        found = RangeColumn(wording.name(column.physical), column, wanted(predicate, column))
-        if any(extent != _NOT_KNOWN for extent in looker.extents(found)):
-            return found
-    return None
+        measure = _measure(column)
+        shown = (*pieces.zones(measure), *pieces.tail(measure))
+        if any(piece.extent != UNKNOWN for piece in shown):
+            ranges = wanted(predicate, column)
+            known.append(RangeColumn(wording.name(column.physical), column, ranges))
+    limited = [column for column in known if column.wanted != (UNKNOWN,)]
+    return next(iter(limited or known), None)
 
 
-_NOT_KNOWN = Extent(None, None)
+def _measure(column: BoundColumn | None) -> Measure:
+    def extents(bounds: Bounds) -> list[Extent]:
+        return [UNKNOWN] * bounds.length if column is None else extents_of(bounds, column)
 
-
-@dataclass(frozen=True)
-class _Looker:
-    """Follows a selection back to the zones, batches and files that it was made from."""
-
-    reader: ManifestReader
-    snapshot: Snapshot
-    index: SnapshotIndex
-    selection: Selection
-    predicate: BoundPredicate | None
-    limit_reached: bool
-
-    def extents(self, column: RangeColumn | None) -> Iterator[Extent]:
-        yield from _extents(ZoneBounds(self.index.zones), column)
-        for batch in self.index.tail:
-            yield around(list(_extents(FileBounds(batch), column)))
-
-    def zones(self, column: RangeColumn | None) -> Iterator[Piece]:
-        live = self._live_files()
-        extents = _extents(ZoneBounds(self.index.zones), column)
-        for (zone, pick, fate), extent in zip(self._zone_fates(), extents, strict=True):
-            kept = 0 if pick is None else pick.count
-            if fate is Fate.KEPT and kept < live[_place(zone)]:
-                fate = Fate.PARTLY
-            yield Piece(False, zone["files"], kept, fate, extent)
-
-    def tail(self, column: RangeColumn | None) -> Iterator[Piece]:
-        for batch, kept, fates in self._tail_fates():
-            extent = around(list(_extents(FileBounds(batch), column)))
-            yield Piece(True, batch.num_rows, kept, _joint(fates), extent)
-
-    def files(self, column: RangeColumn | None) -> Iterator[Piece]:
-        """One piece a live file, in the order of the answer."""
-        for zone, pick, fate in list(self._zone_fates()):
-            batch = self._prune_batch(zone)
-            live = matching(None, batch, self.index.touched).to_pylist()
-            fates = self._file_fates(batch, live, fate, _kept_rows(pick, batch))
-            extents = list(_extents(FileBounds(batch), column))
-            for row, file_fate in zip(live, fates, strict=True):
-                yield Piece(False, 1, int(file_fate is Fate.KEPT), file_fate, extents[row])
-        for batch, _, file_fates in self._tail_fates():
-            extents = list(_extents(FileBounds(batch), column))
-            for file_fate, extent in zip(file_fates, extents, strict=True):
-                yield Piece(True, 1, int(file_fate is Fate.KEPT), file_fate, extent)
+    return extents

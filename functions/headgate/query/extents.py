@@ -31,6 +31,9 @@ class Extent:
     high: Any
 
 
+UNKNOWN = Extent(None, None)
+
+
 def range_columns(bound: BoundPredicate) -> Iterator[BoundColumn]:
     """The columns that a predicate compares with a range, in its order."""
     match bound:
@@ -91,7 +94,9 @@ def _either(extents: Iterable[Extent]) -> tuple[Extent, ...]:
     joined: list[Extent] = []
     for each in sorted(extents, key=lambda e: (e.low is not None, 0 if e.low is None else e.low)):
         last = joined[-1] if joined else None
-        if last is None or (last.high is not None and each.low is not None and each.low > last.high):
+        if last is None or (
+            last.high is not None and each.low is not None and each.low > last.high
+        ):
             joined.append(each)
         else:
             open_end = last.high is None or each.high is None
@@ -102,7 +107,7 @@ def _either(extents: Iterable[Extent]) -> tuple[Extent, ...]:
 def extents_of(bounds: Bounds, column: BoundColumn) -> list[Extent]:
     """The outer bounds of `column` for each file or zone; unknown ends are None."""
     known = bounds.column(column.physical)
-    nothing = [Extent(None, None)] * bounds.length
+    nothing = [UNKNOWN] * bounds.length
     if known is None:
         return nothing
     low, high = _plain(known.minimum, column), _plain(known.maximum, column)

@@ -1,11 +1,10 @@
 """A selection followed back to the zones, tail batches and files that it was made from."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from itertools import groupby
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -31,8 +30,8 @@ class Fate(StrEnum):
 
     KEPT = "kept"
     PARTLY = "kept in part"
-    NONE_KEPT = "looked at, not kept"  # the bounds of its files rule them out
-    RULED_OUT = "ruled out by its zone"  # its files were not looked at
+    NONE_KEPT = "ruled out by file bounds"
+    RULED_OUT = "ruled out by zone bounds"  # its files were not looked at
     NOT_REACHED = "after the limit"
 
 
@@ -62,14 +61,6 @@ class KeptRows:
     first: tuple[int | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Zone:
-    place: int
-    row: dict[str, Any]
-    pick: Pick | None
-    fate: Fate
-
-
 @dataclass(frozen=True)
 class Pieces:
     """What `query.prune.select` made of each part of the index it was given."""
@@ -84,14 +75,19 @@ class Pieces:
 
     @cached_property
     def kept_rows(self) -> KeptRows:
-        return self._walk[0]
+        walk = self._walk
+        return KeptRows(walk.known_rows if walk.all_known else None, tuple(walk.first))
 
     def zones(self, measure: Measure) -> Iterator[Piece]:
-        live = self._walk[1]
-        for zone, extent in zip(self._zones, measure(ZoneBounds(self.index.zones)), strict=True):
-            kept = 0 if zone.pick is None else zone.pick.count
-            files = live.get(zone.place, zone.row["files"])
-            fate = Fate.KEPT if kept and kept == files else zone.fate
+        """One piece a zone of the base, in its order."""
+        extents = measure(ZoneBounds(self.index.zones))
+        for place, (row, (pick, fate), extent) in enumerate(
+            zip(self._zone_rows, self._zone_fates, extents, strict=True)
+        ):
+            kept = 0 if pick is None else pick.count
+            files = self._walk.live.get(place, row["files"])
+            if kept == files:
+                fate = Fate.KEPT
             yield Piece(False, files, kept, fate, extent)
 
     def tail(self, measure: Measure) -> Iterator[Piece]:
@@ -104,14 +100,16 @@ class Pieces:
 
     def files(self, measure: Measure) -> Iterator[Piece]:
         """One piece a live file, in the order of the answer."""
-        for zone, batch in self._prune_batches(self._zones):
+        for (place, _), batch in self._prune_batches(list(enumerate(self._zone_rows))):
+            pick, zone_fate = self._zone_fates[place]
+            fates: list[Fate]
             live = matching(None, batch, self.index.touched).to_pylist()
             extents = measure(FileBounds(batch))
-            if zone.fate in (Fate.RULED_OUT, Fate.NOT_REACHED):
-                fates = [zone.fate] * len(live)
+            if zone_fate in (Fate.RULED_OUT, Fate.NOT_REACHED):
+                fates = [zone_fate] * len(live)
             else:
                 might = set(matching(self.predicate, batch, self.index.touched).to_pylist())
-                kept = set(_kept(zone.pick, batch).to_pylist())
+                kept = set(_kept(pick, batch).to_pylist())
                 fates = [_file_fate(row in might, row in kept) for row in live]
             for row, fate in zip(live, fates, strict=True):
                 yield Piece(False, 1, int(fate is Fate.KEPT), fate, extents[row])
@@ -120,9 +118,8 @@ class Pieces:
                 yield Piece(True, 1, int(fate is Fate.KEPT), fate, extent)
 
     @cached_property
-    def _zones(self) -> list[_Zone]:
-        columns = [name for name in self.index.zones.schema.names if ":" not in name]
-        rows = self.index.zones.select(columns).to_pylist()
+    def _zone_fates(self) -> list[tuple[Pick | None, Fate]]:
+        rows = self._zone_rows
         matches = [True] * len(rows)
         if self.predicate is not None:
             matches = might_match(self.predicate, ZoneBounds(self.index.zones)).to_pylist()
@@ -131,16 +128,15 @@ class Pieces:
         last = max((place for place, pick in enumerate(picked) if pick is not None), default=-1)
         # Where the limit was reached in the tail, or not at all, every zone had its turn.
         end = last if self._limit_reached and not self.selection.tail else len(rows)
-        zones = []
-        for place, (row, pick, match) in enumerate(zip(rows, picked, matches, strict=True)):
+        fates: list[tuple[Pick | None, Fate]] = []
+        for place, (pick, match) in enumerate(zip(picked, matches, strict=True)):
             if pick is not None:
-                fate = Fate.PARTLY
+                fates.append((pick, Fate.PARTLY))
             elif not match:
-                fate = Fate.RULED_OUT
+                fates.append((None, Fate.RULED_OUT))
             else:
-                fate = Fate.NONE_KEPT if place <= end else Fate.NOT_REACHED
-            zones.append(_Zone(place, row, pick, fate))
-        return zones
+                fates.append((None, Fate.NONE_KEPT if place <= end else Fate.NOT_REACHED))
+        return fates
 
     @cached_property
     def _tail(self) -> list[tuple[pa.RecordBatch, list[Fate]]]:
@@ -148,11 +144,118 @@ class Pieces:
         found = []
         taken = iter(self.selection.tail)
         for batch in self.index.tail:
+            if not batch.num_rows:
+                continue
             might = matching(self.predicate, batch, None).to_pylist()
-            # Rows are taken in order, until the limit.
-            kept = next(taken).num_rows if might and not self._exhausted(found) else 0
-            keep = set(might[:kept])
-            fates = [_file_fate(row in might, row in keep) for row in range(batch.num_rows)]
-            if fates:
-                found.append((batch, fates))
+            # Of each batch with a match the selection has the first ones, until the limit.
+            rows = next(taken, None) if might else None
+            kept = set(might[: 0 if rows is None else rows.num_rows])
+            might_set = set(might)
+            fates = [_file_fate(row in might_set, row in kept) for row in range(batch.num_rows)]
+            found.append((batch, fates))
         return found
+
+    @property
+    def _limit_reached(self) -> bool:
+        return self.limit_rows is not None and self._walk.known_rows >= self.limit_rows
+
+    @cached_property
+    def _walk(self) -> "_Walk":
+        """What takes one pass over the bounds of the zones that files are kept of."""
+        picks = {(pick.part, pick.render.offset): pick for pick in self.selection.picks}
+        walk = _Walk()
+        places = [
+            (place, row)
+            for place, row in enumerate(self._zone_rows)
+            if (row["part"], row["render_offset"]) in picks
+        ]
+        for (place, row), batch in self._prune_batches(places):
+            live = matching(None, batch, self.index.touched)
+            walk.live[place] = len(live)
+            pick = picks[row["part"], row["render_offset"]]
+            walk.add(batch.take(_kept(pick, batch)), self.first_files)
+        for batch in self.selection.tail:
+            walk.add(batch, self.first_files)
+        return walk
+
+    @cached_property
+    def _zone_rows(self) -> list[dict[str, int]]:
+        zones = self.index.zones
+        columns = [name for name in zones.schema.names if ":" not in name]
+        rows: list[dict[str, int]] = zones.select(columns).to_pylist()
+        return rows
+
+    def _prune_batches(
+        self, zones: Sequence[tuple[int, dict[str, int]]]
+    ) -> Iterator[tuple[tuple[int, dict[str, int]], pa.RecordBatch]]:
+        """The bounds of the files of zones (place and row), a few zones at a time."""
+        table_id, base = self.snapshot.head.table_id, self.snapshot.epoch.base
+        for part, of_part in groupby(zones, key=lambda zone: zone[1]["part"]):
+            numbered = list(of_part)
+            for start in range(0, len(numbered), _FETCH_BATCHES):
+                group = numbered[start : start + _FETCH_BATCHES]
+                spans = [
+                    Span(row["prune_header"], row["prune_offset"], row["prune_length"])
+                    for _, row in group
+                ]
+                batches = self.reader.prune_batches(table_id, base, part, spans)
+                yield from zip(group, batches, strict=True)
+
+
+@dataclass
+class _Walk:
+    """Live files by the place of their zone, and rows of kept files as far as they are told."""
+
+    live: dict[int, int] = field(default_factory=dict)
+    known_rows: int = 0
+    all_known: bool = True
+    first: list[int | None] = field(default_factory=list)
+
+    def add(self, kept: pa.RecordBatch, first_files: int) -> None:
+        told = pc.is_valid(kept.column("num_records"))
+        rows = pc.if_else(told, live_rows(kept), None)
+        self.all_known = self.all_known and rows.null_count == 0
+        self.known_rows += pc.sum(live_rows(kept)).as_py() or 0
+        self.first += rows.slice(0, max(0, first_files - len(self.first))).to_pylist()
+
+
+def _kept(pick: Pick | None, batch: pa.RecordBatch) -> pa.Array:
+    """Positions of the kept files of a zone's batch."""
+    if pick is None:
+        return pa.array([], pa.int64())
+    return pa.array(range(batch.num_rows), pa.int64()) if pick.rows is None else pick.rows
+
+
+def _file_fate(might_match: bool, kept: bool) -> Fate:
+    if kept:
+        return Fate.KEPT
+    return Fate.NOT_REACHED if might_match else Fate.NONE_KEPT
+
+
+def merged(pieces: Sequence[Piece], most: int) -> list[Piece]:
+    """At most about `most` pieces: neighbours are made one, but for those of base and tail."""
+    size = -(-len(pieces) // most) or 1
+    groups: list[list[Piece]] = []
+    for piece in pieces:
+        if groups and len(groups[-1]) < size and groups[-1][0].in_tail is piece.in_tail:
+            groups[-1].append(piece)
+        else:
+            groups.append([piece])
+    return [group[0] if len(group) == 1 else _merged(group) for group in groups]
+
+
+def _merged(group: Sequence[Piece]) -> Piece:
+    fates = {piece.fate for piece in group}
+    if len(fates) == 1:
+        [fate] = fates
+    elif fates & {Fate.KEPT, Fate.PARTLY}:
+        fate = Fate.PARTLY
+    else:
+        fate = next(fate for fate in (Fate.NONE_KEPT, Fate.RULED_OUT) if fate in fates)
+    return Piece(
+        group[0].in_tail,
+        sum(piece.files for piece in group),
+        sum(piece.kept for piece in group),
+        fate,
+        around([piece.extent for piece in group]),
+    )

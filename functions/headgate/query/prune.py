@@ -4,18 +4,31 @@ Nothing here reads what rendering needs, and nothing is kept per file that was n
 zone of which every file is wanted is picked whole.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import accumulate, groupby
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from headgate.manifest.bounds import FileBounds, ZoneBounds
 from headgate.manifest.read import ManifestReader, Span
-from headgate.predicates.bind import BoundPredicate
+from headgate.predicates.bind import (
+    BoundAnd,
+    BoundCompare,
+    BoundConstant,
+    BoundIn,
+    BoundNull,
+    BoundOr,
+    BoundPredicate,
+    BoundPrefix,
+)
 from headgate.predicates.evaluate import might_match
+from headgate.predicates.tree import Unknown
 from headgate.query.versions import Snapshot
+
+# Zones that a limit fetches together at least: a round trip costs more than a few of them.
+_LEAST_ZONES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +78,14 @@ class Limit:
     @property
     def reached(self) -> bool:
         return self._left is not None and self._left <= 0
+
+    def at_least(self, zones: Sequence[Mapping[str, int | None]]) -> int:
+        """How many of `zones` to fetch together: no fewer can hold the rows that are left."""
+        if self._left is None:
+            return len(zones)
+        rows = accumulate(zone["num_records"] or 0 for zone in zones)
+        enough = next((n for n, known in enumerate(rows, 1) if known >= self._left), len(zones))
+        return max(enough, _LEAST_ZONES)
 
     def take(self, files: pa.RecordBatch, rows: pa.Array) -> pa.Array:
         """The first of `rows` (positions in `files`) that suffice."""
@@ -187,6 +208,7 @@ def _base(
     if predicate is not None:
         zones = zones.filter(might_match(predicate, ZoneBounds(zones)))
     look_closer = predicate is not None or touched is not None or limit.counts
+    columns = _wanted_columns(zones, predicate, touched, limit)
     counted = zones.select([name for name in zones.schema.names if ":" not in name]).to_pylist()
     for part, rows in groupby(counted, key=lambda zone: zone["part"]):
         of_part = list(rows)
@@ -196,18 +218,59 @@ def _base(
             for zone in of_part:
                 yield Pick(part, _render_span(zone), None, zone["files"])
             continue
-        spans = [
-            Span(zone["prune_header"], zone["prune_offset"], zone["prune_length"])
-            for zone in of_part
-        ]
-        batches = reader.prune_batches(snapshot.head.table_id, snapshot.epoch.base, part, spans)
-        for zone, batch in zip(of_part, batches, strict=True):
-            wanted = limit.take(batch, matching(predicate, batch, touched))
-            if len(wanted):
-                every = len(wanted) == batch.num_rows
-                yield Pick(part, _render_span(zone), None if every else wanted, len(wanted))
-            if limit.reached:
-                return
+        while of_part:
+            together = limit.at_least(of_part)
+            spans = [
+                Span(zone["prune_header"], zone["prune_offset"], zone["prune_length"])
+                for zone in of_part[:together]
+            ]
+            batches = reader.prune_batches(
+                snapshot.head.table_id, snapshot.epoch.base, part, spans, columns
+            )
+            for zone, batch in zip(of_part[:together], batches, strict=True):
+                wanted = limit.take(batch, matching(predicate, batch, touched))
+                if len(wanted):
+                    every = len(wanted) == batch.num_rows
+                    yield Pick(part, _render_span(zone), None if every else wanted, len(wanted))
+                if limit.reached:
+                    return
+            of_part = of_part[together:]
+
+
+def _wanted_columns(
+    zones: pa.RecordBatch,
+    predicate: BoundPredicate | None,
+    touched: pa.Array | None,
+    limit: Limit,
+) -> set[str]:
+    """The columns of a prune batch (`manifest.columns`) that deciding looks at."""
+    wanted = {"num_records"}
+    if touched is not None:
+        wanted.add("key")
+    if limit.counts:
+        wanted.add("dv_cardinality")
+    if predicate is not None:
+        paths = set(_paths(predicate))
+        for place, column in enumerate(ZoneBounds(zones).columns):
+            if column.path in paths:
+                wanted |= {f"{kind}:{place}" for kind in ("value", "min", "max", "nulls")}
+    return wanted
+
+
+def _paths(bound: BoundPredicate) -> Iterator[tuple[str, ...]]:
+    """The physical paths of the columns in a predicate."""
+    match bound:
+        case BoundAnd(children) | BoundOr(children):
+            for child in children:
+                yield from _paths(child)
+        case BoundNull(physical, _):
+            yield physical
+        case BoundCompare(_, column, _) | BoundIn(column, _):
+            yield column.physical
+        case BoundPrefix():
+            yield bound.column.physical
+        case BoundConstant() | Unknown():
+            return
 
 
 def _render_span(zone: dict[str, int]) -> Span:

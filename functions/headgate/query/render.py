@@ -79,7 +79,7 @@ class LineRenderer:
             files.column("partition_values"),
             ',"size":',
             _number(files, "size"),
-            _optional(files, "stats", ',"stats":"', '"'),
+            *_optional(files, "stats", ',"stats":"', '"'),
             f',{self._stamp}"expirationTimestamp":{expires_at_ms}}}}}\n',
         ]
 
@@ -101,10 +101,10 @@ class LineRenderer:
             ',"modificationTime":',
             _number(files, "modification_time"),
             ',"dataChange":true',
-            _optional(files, "stats", ',"stats":"', '"'),
+            *_optional(files, "stats", ',"stats":"', '"'),
             vectors,
-            _optional(files, "base_row_id", ',"baseRowId":', ""),
-            _optional(files, "default_row_commit_version", ',"defaultRowCommitVersion":', ""),
+            *_optional(files, "base_row_id", ',"baseRowId":', ""),
+            *_optional(files, "default_row_commit_version", ',"defaultRowCommitVersion":', ""),
             "}}}}\n",
         ]
 
@@ -120,7 +120,11 @@ class LineRenderer:
         present = [name for name in names if name in files.schema.names]
         if "dv_storage_type" not in present:
             return "", ""
-        vectors = files.select(present).to_pylist()
+        # Few files have one: the rest never becomes Python objects.
+        having = pc.is_valid(files.column("dv_storage_type"))
+        vectors = files.select(present).filter(having).to_pylist()
+        if not vectors:
+            return "", ""
         stored = {
             place: relative_path(vector["dv_path_or_inline"])
             if vector["dv_storage_type"] == "u"
@@ -132,10 +136,6 @@ class LineRenderer:
         signed = dict(zip(stored, urls, strict=True))
         ids, fields = [], []
         for place, vector in enumerate(vectors):
-            if vector["dv_storage_type"] is None:
-                ids.append("")
-                fields.append("")
-                continue
             field = {
                 "storageType": "p" if place in signed else vector["dv_storage_type"],
                 "pathOrInlineDv": signed[place].decode()
@@ -155,22 +155,30 @@ class LineRenderer:
                 ids.append(f'","deletionVectorFileId":"{digest}')
             else:
                 ids.append("")
-        return pa.array(ids), pa.array(fields)
+        empty = pa.repeat("", files.num_rows)
+        return (
+            pc.replace_with_mask(empty, having, pa.array(ids)),
+            pc.replace_with_mask(empty, having, pa.array(fields)),
+        )
 
 
 def _number(files: pa.RecordBatch, name: str) -> pa.Array:
     return pc.fill_null(files.column(name).cast(pa.string()), "0")
 
 
-def _optional(files: pa.RecordBatch, name: str, before: str, after: str) -> pa.Array | str:
+def _optional(
+    files: pa.RecordBatch, name: str, before: str, after: str
+) -> list[pa.Array | str]:
     """`before`, the value and `after` where there is a value, else nothing."""
     if name not in files.schema.names:
-        return ""
+        return []
     values = files.column(name)
     if values.null_count == len(values):
-        return ""
+        return []
     text = values if pa.types.is_string(values.type) else values.cast(pa.string())
-    return pc.fill_null(pc.binary_join_element_wise(before, text, after, ""), "")
+    if values.null_count == 0:
+        return [before, text, after]
+    return [pc.fill_null(pc.binary_join_element_wise(before, text, after, ""), "")]
 
 
 def _data(lines: pa.Array) -> memoryview:
