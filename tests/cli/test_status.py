@@ -128,12 +128,13 @@ def test_an_unknown_table_is_an_error(shop: Any) -> None:
     assert output == ""
 
 
-def test_an_index_in_s3(
-    shop: Any, s3_server: S3Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, value in s3_server.environment().items():
-        monkeypatch.setenv(name, value)
-    url = f"s3://{s3_server.new_bucket()}/index"
+def test_an_index_in_s3(shop: Any, s3_server: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    credentials = s3_server.credentials
+    monkeypatch.setenv("AWS_ENDPOINT_URL_S3", s3_server.endpoint_url)
+    monkeypatch.setenv("AWS_REGION", s3_server.region)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", credentials.access_key_id)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", credentials.secret_access_key)
+    url = f"s3://{s3_server.new_bucket('status-index')}/index"
     store = open_store(url, StorageOptions.from_env())
     for file in shop.index.rglob("*"):
         if file.is_file():
@@ -160,7 +161,13 @@ def test_span_text(span_ms: int, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("part", "whole", "text"),
-    [(0, 0, "0%"), (1, 10_000, "<0.1%"), (9_999, 10_000, ">99.9%"), (1, 3, "33.3%"), (2, 2, "100%")],
+    [
+        (0, 0, "0%"),
+        (1, 10_000, "<0.1%"),
+        (9_999, 10_000, ">99.9%"),
+        (1, 3, "33.3%"),
+        (2, 2, "100%"),
+    ],
 )
 def test_share_text(part: int, whole: int, text: str) -> None:
     assert share_text(part, whole) == text
