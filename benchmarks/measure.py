@@ -9,13 +9,14 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from headgate.storage.base import ObjectInfo, ObjectStore
 
 psutil: Any = importlib.import_module("psutil")  # ships no types
 
 _SAMPLE_S = 0.1
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,7 @@ class CountingStore:
     def delete(self, key: str) -> None:
         self._store.delete(key)
 
-    def _read(self, read: Callable[[], Any], size: Callable[[Any], int]) -> Any:
+    def _read(self, read: Callable[[], _Found], size: Callable[[_Found], int]) -> _Found:
         started = time.perf_counter()
         if self._latency_s:
             time.sleep(self._latency_s)

@@ -12,6 +12,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,7 @@ def measure(
     """Times one kind of query, `selective`, `page`, `all` or `all gzip`: first cold, then warm."""
     bench = Bench(index, location, session_token)
     asked = {"selective": _SELECTIVE, "page": bench.page()}.get(kind, SnapshotQuery())
-    query: Query = lambda: (bench.compressed if kind.endswith("gzip") else bench.answer)(asked)
+    query = partial(bench.compressed if kind.endswith("gzip") else bench.answer, asked)
     found: dict[str, int] = {}
     reads: list[dict[str, int]] = []
 

@@ -172,9 +172,7 @@ def load(endpoint: str, folder: Path, **arguments: Any) -> pd.DataFrame:
         json.dumps({"shareCredentialsVersion": 1, "endpoint": endpoint, "bearerToken": TOKEN})
     )
     with contextlib.redirect_stdout(io.StringIO()):
-        return ordered(
-            delta_sharing.load_as_pandas(f"{profile}#sales.default.orders", **arguments)
-        )
+        return ordered(delta_sharing.load_as_pandas(f"{profile}#sales.default.orders", **arguments))
 
 
 def ordered(rows: pd.DataFrame) -> pd.DataFrame:
@@ -225,7 +223,10 @@ def test_predicates_leave_files_out_and_no_row(lake: Lake, tmp_path: Path, delta
     hint = {
         "op": "and",
         "children": [
-            {"op": "equal", "children": [column("region", "string"), literal(REGIONS[1], "string")]},
+            {
+                "op": "equal",
+                "children": [column("region", "string"), literal(REGIONS[1], "string")],
+            },
             {"op": "greaterThan", "children": [column("order_id", "long"), literal("250", "long")]},
         ],
     }
@@ -238,9 +239,7 @@ def test_predicates_leave_files_out_and_no_row(lake: Lake, tmp_path: Path, delta
         by_sql, _ = query(endpoint, predicateHints=[f"region = '{REGIONS[1]}'", "order_id > 250"])
         assert [urlsplit(url).path for url in by_sql] == [urlsplit(url).path for url in urls]
 
-        read = load(
-            endpoint, tmp_path, jsonPredicateHints=json.dumps(hint), use_delta_format=delta
-        )
+        read = load(endpoint, tmp_path, jsonPredicateHints=json.dumps(hint), use_delta_format=delta)
     expected = lake.rows[-1]
     matching = expected[(expected.region == REGIONS[1]) & (expected.order_id > 250)]
     assert set(matching.order_id) <= set(read.order_id)

@@ -65,6 +65,11 @@ def explain(
 
     settings = settings_from(catalog, index)
     chosen = find_table(load_catalog(Path(settings.catalog)), table)
+    if not chosen.history_shared and (version is not None or timestamp is not None):
+        raise CannotExplain(
+            f"the history of {chosen.full_name} is not shared: set historyShared in the catalog, "
+            f"then: headgate index {chosen.full_name}"
+        )
     query = SnapshotQuery(
         version=version,
         timestamp=timestamp,
@@ -81,11 +86,9 @@ def explain(
             f"headgate index {chosen.full_name}"
         ) from None
     except UnsupportedOperation as error:
-        if chosen.history_shared or (version is None and timestamp is None):
-            raise CannotExplain(
-                f"{error} Mend the table, then: headgate index {chosen.full_name}"
-            ) from None
-        raise CannotExplain(f"{error}: set historyShared in the catalog, and index it") from None
+        raise CannotExplain(
+            f"{str(error).removesuffix('.')}. Mend the table, then: headgate index {chosen.full_name}"
+        ) from None
     console = Console()
     show(console, found)
     if picture is not None:

@@ -101,6 +101,7 @@ class ManifestReader:
         stream = pa.py_buffer(b"".join((header[_MAGIC_BYTES:], *bodies)))
         # One thread: requests run beside each other, and more would cost more than they save.
         options = pa.ipc.IpcReadOptions(included_fields=fields, use_threads=False)
+        batches: list[pa.RecordBatch]
         first, *batches = pa.ipc.open_stream(stream, options=options)
         if first.num_rows or len(batches) != len(spans):
             raise ManifestError(f"{key} does not hold what its zone maps say")

@@ -166,9 +166,7 @@ def _number(files: pa.RecordBatch, name: str) -> pa.Array:
     return pc.fill_null(files.column(name).cast(pa.string()), "0")
 
 
-def _optional(
-    files: pa.RecordBatch, name: str, before: str, after: str
-) -> list[pa.Array | str]:
+def _optional(files: pa.RecordBatch, name: str, before: str, after: str) -> list[pa.Array | str]:
     """`before`, the value and `after` where there is a value, else nothing."""
     if name not in files.schema.names:
         return []
