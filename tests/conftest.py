@@ -1,8 +1,10 @@
 """Fixtures that every test may use."""
 
+import importlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -25,3 +27,9 @@ def s3_server() -> Iterator[S3Server]:
     """S3 on a free port; it refuses requests and URLs that are not signed as they should be."""
     with s3_server_process() as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def generator() -> ModuleType:
+    """Random tables and predicates: `tests/predicates/generator.py`."""
+    return importlib.import_module("tests.predicates.generator")

@@ -152,7 +152,7 @@ def _action(version: int, place: int, path: str, file: File | None) -> dict[str,
             "numRecords": file.rows,
             "minValues": {name: ends[0] for name, ends in known.items()},
             "maxValues": {name: ends[1] for name, ends in known.items()},
-            "nullCount": {name: 0 for name in known},
+            "nullCount": dict.fromkeys(known, 0),
         }
     return action | {
         "partition_values": {"part": file.part},

@@ -67,7 +67,7 @@ def explain(
     chosen = find_table(load_catalog(Path(settings.catalog)), table)
     if not chosen.history_shared and (version is not None or timestamp is not None):
         raise CannotExplain(
-            f"the history of {chosen.full_name} is not shared: set historyShared in the catalog, "
+            f"{chosen.full_name} has no shared history: set historyShared in the catalog, "
             f"then: headgate index {chosen.full_name}"
         )
     query = SnapshotQuery(
@@ -86,9 +86,8 @@ def explain(
             f"headgate index {chosen.full_name}"
         ) from None
     except UnsupportedOperation as error:
-        raise CannotExplain(
-            f"{str(error).removesuffix('.')}. Mend the table, then: headgate index {chosen.full_name}"
-        ) from None
+        remedy = f"Mend the table, then: headgate index {chosen.full_name}"
+        raise CannotExplain(f"{str(error).removesuffix('.')}. {remedy}") from None
     console = Console()
     show(console, found)
     if picture is not None:

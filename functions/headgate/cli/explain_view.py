@@ -17,6 +17,7 @@ _BLOCKS = {
     Fate.RULED_OUT: ("·", "bright_black"),
     Fate.NOT_REACHED: ("-", "bright_black"),
 }
+_LESS_THAN_HALF = "▒"
 _BAR_LINES = 8
 
 
@@ -92,6 +93,7 @@ def _bar(console: Console, found: Explanation) -> None:
     for fate in Fate:
         if fate in fates:
             block, colour = _BLOCKS[fate]
+            block += _LESS_THAN_HALF if fate is Fate.PARTLY else ""
             legend.append(block, style=colour).append(f" {fates.count(fate):,} {fate}   ")
     console.print(legend)
 
@@ -99,7 +101,7 @@ def _bar(console: Console, found: Explanation) -> None:
 def _block(piece: Piece) -> tuple[str, str]:
     block, colour = _BLOCKS[piece.fate]
     if piece.fate is Fate.PARTLY and piece.kept * 2 < piece.files:
-        block = "▒"
+        block = _LESS_THAN_HALF
     return block, colour
 
 

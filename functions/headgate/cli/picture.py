@@ -1,6 +1,7 @@
 """An explanation as an SVG picture: zones by their kept share, and the ranges of one column."""
 
 import html
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 
@@ -17,7 +18,7 @@ _INNER = _WIDTH - 2 * _MARGIN
 _MOST_CELLS = 1600
 _MOST_BARS = 400
 _PLOT_HEIGHT = 280
-_PLOT_LEFT = 170  # where the labels of the value axis end
+_PLOT_LEFT = 190  # where the labels of the value axis end
 _INK, _FAINT, _LINE = "#1f2933", "#6b7785", "#cbd2d9"
 _BAND = "#d9480f"
 _PALE, _DARK = (190, 219, 239), (8, 81, 156)  # kept shares from just above 0 to 1
@@ -176,7 +177,7 @@ def _ranges(
     for share, label in axis.ticks:
         at = bottom - share * _PLOT_HEIGHT
         body.append(_line(left, at, right, at, _LINE))
-        body.append(_text(left - 10, at + 4, _short(label, 20), anchor="end", colour=_FAINT))
+        body.append(_text(left - 10, at + 4, _tick(label), anchor="end", colour=_FAINT))
     step = (right - left) / len(bars)
     body += _band(axis, column.wanted, left, right, bottom)
     for place, bar in enumerate(bars):
@@ -192,7 +193,7 @@ def _ranges(
     middle = (left + right) / 2
     body.append(_text(middle, bottom + 22, f"{noun}s in the order of the index", anchor="middle"))
     body.append(
-        f'<text transform="translate({_MARGIN + 10} {(top + bottom) / 2:.0f}) rotate(-90)" '
+        f'<text transform="translate({_MARGIN - 12} {(top + bottom) / 2:.0f}) rotate(-90)" '
         f'text-anchor="middle" font-size="13" fill="{_INK}">{_safe(_short(column.name, 36))}</text>'
     )
     return _range_legend(body, bars, column, _wanted_text(column.wanted, text), bottom + 50)
@@ -294,6 +295,11 @@ def _line(x1: float, y1: float, x2: float, y2: float, colour: str, dash: str = "
     return (
         f'<line x1="{x1:.2f}" y1="{y1:.2f}" x2="{x2:.2f}" y2="{y2:.2f}" stroke="{colour}"{dashes}/>'
     )
+
+
+def _tick(label: str) -> str:
+    """A label beside the axis: without a time of day that is midnight, and not too long."""
+    return _short(re.sub(r"(?<=\d) 00:00:00Z?$", "", label), 20)
 
 
 def _short(text: str, most: int) -> str:

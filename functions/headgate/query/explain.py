@@ -4,8 +4,9 @@ The selection is the one that answers (`query.prune.select`), and reads are thos
 what is asked of the index only to explain is not among them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import pyarrow.compute as pc
 
@@ -110,9 +111,15 @@ def explain(
     index = read_index(reader, snapshot)
     pieces = Pieces(reader, snapshot, index, selection, predicate, query.limit_hint, first_files)
     wording = BoundWording(snapshot.change.metadata.schema)
-    column = _range_column(predicate, pieces, wording)
-    measure = _measure(None if column is None else column.bound)
     by_file = selection.considered <= EACH_FILE_UP_TO
+
+    def drawn(measure: Measure) -> Iterator[Piece]:
+        return (
+            pieces.files(measure) if by_file else chain(pieces.zones(measure), pieces.tail(measure))
+        )
+
+    column = _range_column(predicate, drawn, wording)
+    measure = _measure(None if column is None else column.bound)
     return Explanation(
         table=table.full_name,
         version=snapshot.version,
@@ -166,16 +173,17 @@ def _flat(parts: Sequence[Predicate]) -> Iterator[Predicate]:
 
 
 def _range_column(
-    predicate: BoundPredicate | None, pieces: Pieces, wording: BoundWording
+    predicate: BoundPredicate | None,
+    drawn: Callable[[Measure], Iterator[Piece]],
+    wording: BoundWording,
 ) -> RangeColumn | None:
-    """The first whose values the predicate limits, among those that files have bounds of."""
+    """The first whose values the predicate limits, among those that what is drawn has bounds of."""
     if predicate is None:
         return None
     known = []
     for column in dict.fromkeys(range_columns(predicate)):
         measure = _measure(column)
-        shown = (*pieces.zones(measure), *pieces.tail(measure))
-        if any(piece.extent != UNKNOWN for piece in shown):
+        if any(piece.extent != UNKNOWN for piece in drawn(measure)):
             ranges = wanted(predicate, column)
             known.append(RangeColumn(wording.name(column.physical), column, ranges))
     limited = [column for column in known if column.wanted != (UNKNOWN,)]
