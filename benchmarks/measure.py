@@ -3,7 +3,6 @@
 import importlib
 import statistics
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -71,11 +70,15 @@ def _resident(process: Any, cpu: dict[int, float]) -> dict[str, int]:
 
 def peak_memory() -> int:
     """Resident bytes of this process at its peak so far."""
-    # The kernel's own mark: sampling from a thread would miss peaks and cost time.
+    # The kernel's own mark: sampling would miss peaks and cost time. Not getrusage's on Linux, which
+    # a process inherits from the one that started it.
+    status = Path("/proc/self/status")
+    if status.exists():
+        [line] = [each for each in status.read_text().splitlines() if each.startswith("VmHWM")]
+        return int(line.split()[1]) * 1024
     import resource
 
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,21 @@
 """`headgate explain` over real tables: what it prints, and the picture."""
 
+import io
 import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
+from headgate.cli.explain_view import show
 from headgate.cli.main import app
+from headgate.cli.picture import draw
+from headgate.query.answer import SnapshotQuery
+from headgate.query.explain import explain as explain_query
+from tests.query.hand_index import TABLE, File, write_index
 
 SVG = "{http://www.w3.org/2000/svg}"
 KEPT, BY_FILE = "#08519c", "#f2c14e"
@@ -167,3 +174,39 @@ def test_without_a_range_the_picture_has_no_plot(shop: Any, tmp_path: Path) -> N
         texts = words(picture(shop, tmp_path, *arguments))
         assert "Each file in the order of the index" in texts
         assert not any("lowest to highest" in text for text in texts)
+
+
+def test_a_large_table_is_drawn_by_zones(tmp_path: Path) -> None:
+    """Zones of three files; in the middle some that tell nothing of x; then a tail; a limit."""
+    files = [
+        File(f"f{place}", None if 900 <= place < 930 else (place * 10, place * 10 + 9))
+        for place in range(1500)
+    ]
+    added = {f"t{place}": File(f"t{place}", (place, place)) for place in range(4)}
+    store = write_index(tmp_path, [files], [added])
+    query = SnapshotQuery(predicate_hints=("x >= 8000", "upper(part) = 'P'"), limit_hint=2000)
+    found = explain_query(store, TABLE, query)
+    svg = ET.fromstring(draw(found))
+    cells = [rect for rect in svg.iter(f"{SVG}rect") if rect.find(f"{SVG}title") is not None]
+    assert len(cells) == 501  # 500 zones, and the tail
+    texts = words(svg)
+    assert "not used: an SQL expression that is not supported" in texts
+    assert "version 1, committed 1970-01-01T00:00:00Z, limit of 2,000 rows" in texts
+    assert "200 of 1,504 files" in texts
+    assert "ruled out by zone bounds (266)" in texts
+    assert "after the limit (166)" in texts
+    assert "x: lowest to highest value of each zone, 2 to a bar" in texts
+    assert "values not known, or none" in texts
+    assert "tail →" in texts
+    assert "values of x that can match: ≥ 8,000" in texts
+
+    console = Console(width=60, file=io.StringIO(), record=True)
+    show(console, found)
+    output = console.export_text()
+    assert "Each zone in the order of the index, 2 to a block; the tail follows │:" in (
+        " ".join(output.split())
+    )
+    bar = "".join(line for line in output.splitlines() if line and set(line) <= set("█▓▒░·-│"))
+    assert len(bar) == 252
+    assert bar.startswith("·" * 133)
+    assert bar.endswith("-│░")

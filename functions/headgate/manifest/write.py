@@ -129,7 +129,8 @@ def _encode(batch: pa.RecordBatch) -> tuple[bytes, list[tuple[int, int]]]:
     spans: list[tuple[int, int]] = []
     with pa.ipc.new_file(sink, batch.schema, options=_OPTIONS) as writer:
         # The writer opens lazily: an empty batch brings the header out, and costs one message.
-        writer.write_batch(batch.slice(0, 0))
+        # Not an empty slice: that would bring the buffers behind it along.
+        writer.write_batch(pa.RecordBatch.from_pylist([], batch.schema))
         spans.append((0, sink.tell()))
         for start in range(0, batch.num_rows, BATCH_FILES):
             offset = sink.tell()
