@@ -70,8 +70,8 @@ def _resident(process: Any, cpu: dict[int, float]) -> dict[str, int]:
 
 def peak_memory() -> int:
     """Resident bytes of this process at its peak so far."""
-    # The kernel's own mark: sampling would miss peaks and cost time. Not getrusage's on Linux, which
-    # a process inherits from the one that started it.
+    # The kernel's own mark: sampling would miss peaks and cost time. Not getrusage's on Linux: that
+    # one a process inherits from the process that started it.
     status = Path("/proc/self/status")
     if status.exists():
         [line] = [each for each in status.read_text().splitlines() if each.startswith("VmHWM")]

@@ -218,9 +218,11 @@ def _build(
     )
     tables = spark.sparkContext.broadcast(replays)
     commit_rows = sum(replay.plan.commit_rows for replay in replays)
+    # As few as keep all cores busy: a table cut in two needs two reads where one would do.
+    base_rows_planned = sum(replay.plan.base_rows for replay in replays)
     partitions = max(
-        spark.sparkContext.defaultParallelism,
-        sum(replay.plan.base_rows for replay in replays) // (2 * PART_FILES),
+        min(spark.sparkContext.defaultParallelism, len(replays)),
+        -(-base_rows_planned // (2 * PART_FILES)),
     )
     commits = read_actions(spark, tables, options, checkpoints=False)
     commits = commits.persist(StorageLevel.MEMORY_AND_DISK)

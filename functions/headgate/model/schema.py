@@ -10,6 +10,7 @@ from typing import Any
 
 from headgate.errors import DeltaLogError
 
+
 @dataclass(frozen=True, slots=True)
 class Primitive:
     """A primitive type by its Delta name, for example `long` or `timestamp_ntz`."""
