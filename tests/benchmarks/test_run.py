@@ -44,7 +44,7 @@ def test_a_quick_run_reports_every_figure(
 
 
 def test_memory_and_time_of_children_count(tmp_path: Path) -> None:
-    child = "x = bytes(80 << 20); import time; time.sleep(0.6)"
+    child = "x = b'x' * (80 << 20); import time; time.sleep(0.6)"
     parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
     cost = run_process([sys.executable, "-c", parent], tmp_path)
     assert cost.seconds > 0.6
