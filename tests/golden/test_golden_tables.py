@@ -7,6 +7,7 @@ golden folder. The differences that remain are listed here, each with its cause.
 import contextlib
 import io
 import json
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,8 @@ def tables(golden: Path, *statuses: str) -> list[GoldenTable]:
 def load(
     server: GoldenServer, table: GoldenTable, version: int | None, delta: bool
 ) -> pd.DataFrame:
-    with contextlib.redirect_stdout(io.StringIO()):
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the client's own, of pandas' coming versions
         return delta_sharing.load_as_pandas(
             server.url(table), version=version, use_delta_format=delta
         )
@@ -260,7 +262,7 @@ def test_files_are_listed_at_every_observed_version(
     for table in tables(golden, "R", "K", "M", "X"):
         for version, seen in table.observed.get("versions", {}).items():
             files = seen.get("files")
-            if files is None or table.path.startswith("kernel-golden/canonicalized-paths"):
+            if files is None or table.path in NOT_ALL_LISTED:
                 continue
             response = query(golden_server, table, version=int(version))
             compared += 1
