@@ -29,7 +29,7 @@ NOT_IN_DELTA_FORMAT = {
     "trino/trino410/no_stats_various_types": "its kernel refuses INT32 Parquet for a byte column",
 }
 # What the client's Parquet reader cannot read, by what the schema holds.
-NOT_IN_PARQUET_FORMAT = ("timestamp_ntz", "variant")
+NOT_IN_PARQUET_FORMAT = ("timestamp_ntz", "variant", "void")
 # The client fails where files are listed and none of them has a row ("Must pass schema").
 ONLY_EMPTY_FILES = {("dask/empty1/empty", None), ("dask/empty1/empty", 4)}
 # Values that differ by the client's doing.
